@@ -1,0 +1,240 @@
+//! The contract of a ledger.
+
+use alloc::{boxed::Box, string::String, vec::Vec};
+use core::{error::Error, fmt};
+
+use async_trait::async_trait;
+
+use crate::{
+    Entity, ModelError,
+    context::{Asset, Decision},
+    id::{IdSuffix, LaunchId, TurnId},
+    launch::{Launch, LaunchState},
+    query::LaunchQuery,
+    rows::{BoundaryRows, LaunchRows},
+    turn::{Turn, TurnRow, TurnState},
+    usage::UsageRow,
+};
+
+/// Where the rows of launches are kept and asked for. It is an index: the artifacts of the launches are the truth.
+///
+/// # Contract
+///
+/// Every implementation owes this; the conformance suite of `trace-testkit` has one test for each rule.
+///
+/// * A write is one transaction: all or nothing, and durable when it returns.
+/// * Launches come back by start, then id; turns by ordinal; assets and decisions by position; usage by key.
+/// * A turn or usage record of a launch or turn that is not here is `NotFound`, and so is an update of a row that is
+///   not here. The parent launch and parent turn of a launch are labels: they may name what this ledger does not hold.
+/// * An id that is taken is `AlreadyExists`, and so is an ordinal that is taken in its launch, or a position that is
+///   taken in its turn.
+/// * What ended stays ended: an update that would give an ended launch or turn another end, or let it run again, is
+///   `Conflict`; so is a new turn in an ended launch. Identity never changes, see [`check_launch_update`] and
+///   [`check_turn_update`]. Assets and decisions never change.
+/// * A saved usage record stands instead of one of the same key; deleting a key that is not there is fine.
+/// * Of the records of one `request_key`, over all launches, the one of the smallest
+///   [`seniority`](crate::usage::UsageRecord::seniority) counts; the others are answered as its replays.
+/// * [`replace_launch`](Self::replace_launch) leaves no old row of that launch behind.
+/// * A clone of a handle shares its state.
+/// * Data of a newer schema is `FutureSchema`, which names both versions; nothing is changed then.
+/// * Futures complete on any executor. No lock is held across an `.await`.
+#[async_trait]
+pub trait Ledger: fmt::Debug + Send + Sync + 'static {
+    /// Applies what one boundary changed.
+    ///
+    /// # Errors
+    ///
+    /// Those of the contract; nothing is written then.
+    async fn apply(&self, rows: &BoundaryRows) -> Result<(), LedgerError>;
+
+    /// Puts all rows of one launch in place of whatever rows it had.
+    ///
+    /// # Errors
+    ///
+    /// `AlreadyExists` if a turn id belongs to another launch, or an ordinal or position occurs twice; `NotFound` if a
+    /// usage record names a turn that is not among the rows; nothing is written then.
+    async fn replace_launch(&self, rows: &LaunchRows) -> Result<(), LedgerError>;
+
+    /// Returns the launch.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if there is none of that id.
+    async fn launch(&self, id: LaunchId) -> Result<Launch, LedgerError>;
+
+    /// Returns the launch whose id ends so.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if there is none; `Ambiguous`, with up to ten of the matches, if there is more than one.
+    async fn find_launch(&self, suffix: &IdSuffix) -> Result<Launch, LedgerError>;
+
+    /// Returns the launches that the query wants.
+    ///
+    /// # Errors
+    ///
+    /// Those of the backend.
+    async fn launches(&self, query: &LaunchQuery) -> Result<Vec<Launch>, LedgerError>;
+
+    /// Returns the turns of the launch; none for a launch that is not here.
+    ///
+    /// # Errors
+    ///
+    /// Those of the backend.
+    async fn turns(&self, launch: LaunchId) -> Result<Vec<TurnRow>, LedgerError>;
+
+    /// Returns the assets of the turn; none for a turn that is not here.
+    ///
+    /// # Errors
+    ///
+    /// Those of the backend.
+    async fn assets(&self, turn: TurnId) -> Result<Vec<Asset>, LedgerError>;
+
+    /// Returns the decisions of the turn; none for a turn that is not here.
+    ///
+    /// # Errors
+    ///
+    /// Those of the backend.
+    async fn decisions(&self, turn: TurnId) -> Result<Vec<Decision>, LedgerError>;
+
+    /// Returns the usage records of the launch, replays marked; none for a launch that is not here.
+    ///
+    /// # Errors
+    ///
+    /// Those of the backend.
+    async fn usage(&self, launch: LaunchId) -> Result<Vec<UsageRow>, LedgerError>;
+}
+
+/// Why a ledger did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LedgerError {
+    /// Nothing of that id is here.
+    #[error("there is no {entity} {id}")]
+    NotFound {
+        /// The kind of thing.
+        entity: Entity,
+        /// Its id.
+        id: String,
+    },
+    /// The id, or the place, is taken.
+    #[error("{entity} {id} is there already")]
+    AlreadyExists {
+        /// The kind of thing.
+        entity: Entity,
+        /// Its id, or the place in its parent.
+        id: String,
+    },
+    /// The row may not change so.
+    #[error("{entity} {id} cannot change: {reason}")]
+    Conflict {
+        /// The kind of thing.
+        entity: Entity,
+        /// Its id.
+        id: String,
+        /// Which rule forbids it.
+        reason: &'static str,
+    },
+    /// More than one launch ends so.
+    #[error("{suffix} is the end of more than one launch id; use more of its digits")]
+    Ambiguous {
+        /// What was asked for.
+        suffix: IdSuffix,
+        /// Up to ten of the launches, by start, then id.
+        matches: Vec<LaunchId>,
+    },
+    /// A newer version wrote the data.
+    #[error("{place} has schema version {found}, and this version reads up to {supported}; use a newer trace")]
+    FutureSchema {
+        /// Where the data is.
+        place: String,
+        /// The version that was found.
+        found: u32,
+        /// The newest version that this code knows.
+        supported: u32,
+    },
+    /// Another process holds the ledger.
+    #[error("{place} is held by another process; try again, or use `trace reindex` later")]
+    Busy {
+        /// Where the data is.
+        place: String,
+    },
+    /// The stored data makes no sense.
+    #[error("{place} is damaged: {detail}; move it away and run `trace reindex`")]
+    Corrupt {
+        /// Where the data is.
+        place: String,
+        /// What was found.
+        detail: String,
+    },
+    /// The backend failed.
+    #[error("the {backend} ledger could not {action}")]
+    Backend {
+        /// The backend.
+        backend: &'static str,
+        /// What it was doing.
+        action: &'static str,
+        /// What it said.
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// The ledger's worker is gone; the handle is of no more use.
+    #[error("the {backend} ledger is closed")]
+    Closed {
+        /// The backend.
+        backend: &'static str,
+    },
+}
+
+impl LedgerError {
+    /// Returns the error of something that is not here.
+    pub fn not_found(entity: Entity, id: impl fmt::Display) -> Self {
+        Self::NotFound { entity, id: alloc::format!("{id}") }
+    }
+
+    /// Returns the error of an id or place that is taken.
+    pub fn already_exists(entity: Entity, id: impl fmt::Display) -> Self {
+        Self::AlreadyExists { entity, id: alloc::format!("{id}") }
+    }
+
+    /// Returns the error of stored data that is no row.
+    pub fn corrupt(place: impl fmt::Display, error: &ModelError) -> Self {
+        Self::Corrupt { place: alloc::format!("{place}"), detail: alloc::format!("{error}") }
+    }
+}
+
+/// Checks that a launch's row may change from `old` to `new`: it keeps its identity, and what ended stays ended.
+///
+/// # Errors
+///
+/// [`LedgerError::Conflict`] names the rule that forbids it.
+pub fn check_launch_update(old: &Launch, new: &Launch) -> Result<(), LedgerError> {
+    let conflict =
+        |reason| Err(LedgerError::Conflict { entity: Entity::Launch, id: alloc::format!("{}", old.header.id), reason });
+    let identity = |launch: &Launch| (launch.header.artifact_dir(), launch.header.started_at);
+    if identity(old) != identity(new) {
+        return conflict("its run, process and start are fixed");
+    }
+    match old.state {
+        LaunchState::Ended { .. } if old.state != new.state => conflict("it has ended"),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that a turn's row may change from `old` to `new`: it keeps its identity, and what ended stays ended.
+///
+/// # Errors
+///
+/// [`LedgerError::Conflict`] names the rule that forbids it.
+pub fn check_turn_update(old: &Turn, new: &Turn) -> Result<(), LedgerError> {
+    let conflict =
+        |reason| Err(LedgerError::Conflict { entity: Entity::Turn, id: alloc::format!("{}", old.id), reason });
+    let identity = |turn: &Turn| (turn.launch_id, turn.ordinal, turn.started_at);
+    if identity(old) != identity(new) {
+        return conflict("its launch, ordinal and start are fixed");
+    }
+    match old.state {
+        TurnState::Ended { .. } if old.state != new.state => conflict("it has ended"),
+        _ => Ok(()),
+    }
+}
