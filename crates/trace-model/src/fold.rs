@@ -21,7 +21,8 @@ use crate::{
     launch::{CaptureState, Launch, LaunchHeader, LaunchState},
     rows::{BoundaryRows, LaunchChange, LaunchRows, TurnRows, UsageChange},
     turn::{EndStatus, Turn, TurnState},
-    usage::UsageRecord,
+    usage::{UsageOrigin, UsageRecord},
+    words::Coverage,
 };
 
 pub use output::ROOT_OUTPUT_LIMIT;
@@ -148,10 +149,7 @@ impl Fold {
                 self.end_turn(event, status);
             }
             Payload::Receipt(receipt) => self.take_receipt(receipt),
-            Payload::UsageRecord { record } => {
-                let changed = self.usage.add(record.clone());
-                self.changes.usage.extend(changed);
-            }
+            Payload::UsageRecord { record } => self.take_usage(record),
             Payload::CaptureError { message, .. } => {
                 if self.launch.capture == CaptureState::Capturing {
                     self.launch.capture = CaptureState::Partial { reason: message.clone() };
@@ -223,6 +221,20 @@ impl Fold {
         replace(&mut launch.agent_version, &receipt.agent_version);
         replace(&mut launch.provider_session_id, &receipt.provider_session_id);
         replace(&mut launch.provider_session_path, &receipt.provider_session_path);
+    }
+
+    fn take_usage(&mut self, record: &UsageRecord) {
+        let changed = self.usage.add(record.clone());
+        self.changes.usage.extend(changed);
+        // Nothing was known of the turn's input; now the provider's totals are. A record may stay with an earlier turn.
+        let Some(stored) = self.usage.get(&record.report.key) else { return };
+        let turn = stored.turn_id.filter(|_| stored.report.origin() != UsageOrigin::Cost);
+        let unknown = |fold: &&mut FoldTurn| fold.turn.context_coverage == Coverage::Unknown;
+        if let Some(fold) = self.turn_mut(turn).filter(unknown) {
+            fold.turn.context_coverage = Coverage::ProviderTotalOnly;
+            let id = fold.turn.id;
+            self.changes.updated.insert(id);
+        }
     }
 
     fn take_conversation(&mut self, event: &Event, step: &ConversationEvent) {

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The records of a launch by key.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct UsageFold {
     records: BTreeMap<String, UsageRecord>,
     /// The keys of each turn that a finer record can replace or be replaced by, and of the remainders; requests are
