@@ -30,14 +30,10 @@ impl RootOutput {
                 self.delta_since_message = true;
                 self.push(content);
             }
+            // A stream that sends deltas repeats them as a whole message.
             Payload::Conversation {
                 event: ConversationEvent::ItemCompleted { item: Item::Message { text, .. }, .. },
-            } => {
-                // A stream that sends deltas repeats them as a whole message.
-                if !core::mem::replace(&mut self.delta_since_message, false) {
-                    self.push(text);
-                }
-            }
+            } if !core::mem::replace(&mut self.delta_since_message, false) => self.push(text),
             _ => {}
         }
     }
