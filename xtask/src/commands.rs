@@ -1,0 +1,90 @@
+//! How other programs are run.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, ensure};
+
+/// The version of cargo-nextest that is installed where there is none.
+const NEXTEST: &str = "0.9.151";
+/// The version of cargo-deny that is installed where there is none.
+const DENY: &str = "0.20.2";
+
+/// A command that takes its arguments by value, so that it can be written as one expression.
+#[derive(Debug)]
+pub(crate) struct Call(Command);
+
+/// Returns a call of the cargo that runs this program.
+pub(crate) fn cargo(root: &Path) -> Call {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = Command::new(cargo);
+    command.current_dir(root).stdin(Stdio::null());
+    Call(command)
+}
+
+impl Call {
+    pub(crate) fn arg(mut self, argument: &str) -> Self {
+        self.0.arg(argument);
+        self
+    }
+
+    pub(crate) fn args<I: IntoIterator<Item = S>, S: AsRef<str>>(mut self, arguments: I) -> Self {
+        for argument in arguments {
+            self.0.arg(argument.as_ref());
+        }
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.0.env(name, value);
+        self
+    }
+
+    /// Returns the command, to be run in another way.
+    pub(crate) fn into_command(self) -> Command {
+        self.0
+    }
+
+    /// Returns the words of the command, for a message.
+    fn words(&self) -> String {
+        let arguments = self.0.get_args().map(|argument| argument.to_string_lossy());
+        std::iter::once("cargo".into()).chain(arguments).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Runs `call`, which fails if it does.
+pub(crate) fn succeed(mut call: Call) -> Result<()> {
+    let status = call.0.status().with_context(|| format!("start `{}`", call.words()))?;
+    ensure!(status.success(), "`{}` failed ({status})", call.words());
+    Ok(())
+}
+
+/// Runs `call` and returns what it printed on stdout.
+pub(crate) fn output(mut call: Call) -> Result<String> {
+    let output = call.0.stderr(Stdio::inherit()).output().with_context(|| format!("start `{}`", call.words()))?;
+    ensure!(output.status.success(), "`{}` failed ({})", call.words(), output.status);
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Installs cargo-nextest if it is not there.
+pub(crate) fn install_nextest(root: &Path) -> Result<()> {
+    // Unoptimized, without its self-update: it builds in a third of the time and runs the tests no slower.
+    install(root, "nextest", NEXTEST, &["--debug", "--no-default-features", "--features", "default-no-update"])
+}
+
+/// Installs cargo-deny if it is not there.
+pub(crate) fn install_deny(root: &Path) -> Result<()> {
+    install(root, "deny", DENY, &[])
+}
+
+fn install(root: &Path, tool: &str, version: &str, options: &[&str]) -> Result<()> {
+    let asked = cargo(root).args([tool, "--version"]).into_command().output();
+    if asked.is_ok_and(|asked| asked.status.success()) {
+        return Ok(());
+    }
+    let name = format!("cargo-{tool}");
+    println!("{name} is not installed: building version {version}");
+    succeed(cargo(root).args(["install", "--locked", &name, "--version", version]).args(options))
+}

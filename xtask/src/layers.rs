@@ -1,0 +1,111 @@
+//! The one direction of the arrows: which crate may use which.
+
+use crate::workspace::{Crate, Dependency, Kind, Problem, Workspace};
+
+/// What one crate may use.
+pub(crate) struct Layer {
+    pub(crate) name: &'static str,
+    /// The siblings that it may use.
+    siblings: &'static [&'static str],
+    /// What a pure crate may use from outside. `None` for a crate that is not pure.
+    pub(crate) pure: Option<&'static [&'static str]>,
+}
+
+/// The architecture, from the bottom up.
+#[rustfmt::skip]
+pub(crate) const LAYERS: &[Layer] = &[
+    Layer {
+        name: "trace-model",
+        siblings: &[],
+        pure: Some(&["async-trait", "hex", "serde", "serde_json", "sha2", "thiserror", "time", "uuid"]),
+    },
+    Layer {
+        name: "trace-attribution",
+        siblings: &["trace-model"],
+        pure: Some(&["bpe-openai", "memchr", "serde", "sha2", "thiserror"]),
+    },
+    Layer {
+        name: "trace-providers",
+        siblings: &["trace-model"],
+        pure: Some(&["memchr", "serde", "serde_json"]),
+    },
+    Layer { name: "trace-report", siblings: &["trace-model"], pure: Some(&["serde"]) },
+    Layer { name: "trace-store-memory", siblings: &["trace-model"], pure: None },
+    Layer { name: "trace-store-sqlite", siblings: &["trace-model"], pure: None },
+    Layer {
+        name: "trace-capture",
+        siblings: &["trace-attribution", "trace-model", "trace-providers", "trace-store-memory", "trace-store-sqlite"],
+        pure: None,
+    },
+    Layer {
+        name: "trace-cli",
+        siblings: &["trace-attribution", "trace-capture", "trace-model", "trace-report"],
+        pure: None,
+    },
+    Layer {
+        name: "trace-testkit",
+        siblings: &["trace-capture", "trace-model", "trace-store-memory"],
+        pure: None,
+    },
+    Layer { name: "xtask", siblings: &[], pure: None },
+];
+
+/// The siblings that any crate's tests may use beside those of its layer.
+const FOR_TESTS: &[&str] = &["trace-store-memory", "trace-store-sqlite", "trace-testkit"];
+
+/// Crates from outside that only the named members may use, but in tests.
+const ONLY_IN: &[(&str, &[&str], &str)] = &[
+    ("anyhow", &["trace-cli", "xtask"], "a library has errors of its own"),
+    ("clap", &["trace-cli", "xtask"], "only a program has arguments"),
+    ("proptest", &["trace-testkit"], "it is for tests"),
+    ("rusqlite", &["trace-store-sqlite"], "one crate knows SQLite"),
+    ("tiktoken-rs", &[], "it panics on long white space; it is the reference of tests"),
+    ("tokio", &[], "no crate knows a runtime"),
+];
+
+/// Returns every arrow that points the wrong way.
+pub(crate) fn check(workspace: &Workspace) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for layer in LAYERS.iter().filter(|layer| workspace.find(layer.name).is_none()) {
+        problems
+            .push(Problem::in_file("Cargo.toml", format!("`{}` of the layers is not in the workspace", layer.name)));
+    }
+    for member in &workspace.crates {
+        let Some(layer) = LAYERS.iter().find(|layer| layer.name == member.name) else {
+            let message = format!("`{}` has no place in the layers of xtask/src/layers.rs", member.name);
+            problems.push(Problem::in_file(member.manifest_path(), message));
+            continue;
+        };
+        problems.extend(member.dependencies().iter().filter_map(|dependency| {
+            let message = refuse(workspace, member, layer, dependency)?;
+            Some(Problem::in_file(member.manifest_path(), message))
+        }));
+    }
+    problems
+}
+
+fn refuse(workspace: &Workspace, member: &Crate, layer: &Layer, dependency: &Dependency<'_>) -> Option<String> {
+    let name = dependency.name;
+    let for_tests = dependency.kind == Kind::Development;
+    if workspace.find(name).is_some() {
+        let allowed = layer.siblings.contains(&name) || for_tests && FOR_TESTS.contains(&name);
+        return (!allowed).then(|| match name {
+            "trace-testkit" => format!("`{}` uses `{name}`, which is for tests only", member.name),
+            _ => format!("`{}` may not use `{name}`", member.name),
+        });
+    }
+    if for_tests {
+        return None;
+    }
+    if let Some((_, users, reason)) = ONLY_IN.iter().find(|(only, ..)| *only == name)
+        && !users.contains(&member.name.as_str())
+    {
+        return Some(format!("`{}` may not use `{name}`: {reason}", member.name));
+    }
+    match layer.pure {
+        Some(allowed) if !allowed.contains(&name) => {
+            Some(format!("`{}` is pure, and `{name}` is not on its list in xtask/src/layers.rs", member.name))
+        }
+        _ => None,
+    }
+}
