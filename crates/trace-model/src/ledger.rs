@@ -11,9 +11,9 @@ use crate::{
     id::{IdSuffix, LaunchId, TurnId},
     launch::{Launch, LaunchState},
     query::LaunchQuery,
-    rows::{BoundaryRows, LaunchRows},
+    rows::{BoundaryRows, LaunchRows, UsageChange},
     turn::{Turn, TurnRow, TurnState},
-    usage::UsageRow,
+    usage::{UsageRecord, UsageRow},
 };
 
 /// Where the rows of launches are kept and asked for. It is an index: the artifacts of the launches are the truth.
@@ -29,8 +29,10 @@ use crate::{
 /// * An id that is taken is `AlreadyExists`, and so is an ordinal that is taken in its launch, or a position that is
 ///   taken in its turn.
 /// * What ended stays ended: an update that would give an ended launch or turn another end, or let it run again, is
-///   `Conflict`; so is a new turn in an ended launch. Identity never changes, see [`check_launch_update`] and
-///   [`check_turn_update`]. Assets and decisions never change.
+///   `Conflict`; so is a new turn in a launch that had ended before. Identity never changes, see
+///   [`check_launch_update`] and [`check_turn_update`]. Assets and decisions never change.
+/// * Rows of one call that are not all of one launch are `Conflict`, see [`check_boundary`] and
+///   [`check_launch_rows`].
 /// * A saved usage record stands instead of one of the same key; deleting a key that is not there is fine.
 /// * Of the records of one `request_key`, over all launches, the one of the smallest
 ///   [`seniority`](crate::usage::UsageRecord::seniority) counts; the others are answered as its replays.
@@ -197,10 +199,68 @@ impl LedgerError {
         Self::AlreadyExists { entity, id: alloc::format!("{id}") }
     }
 
+    /// Returns the error of an ordinal or position that is taken: its id is `<id of the parent>/<place>`.
+    pub fn place_is_taken(entity: Entity, parent: impl fmt::Display, place: u32) -> Self {
+        Self::AlreadyExists { entity, id: alloc::format!("{parent}/{place}") }
+    }
+
+    /// Returns the error of a new turn in a launch that has ended.
+    pub fn launch_has_ended(turn: TurnId) -> Self {
+        Self::Conflict { entity: Entity::Turn, id: alloc::format!("{turn}"), reason: "its launch has ended" }
+    }
+
     /// Returns the error of stored data that is no row.
     pub fn corrupt(place: impl fmt::Display, error: &ModelError) -> Self {
         Self::Corrupt { place: alloc::format!("{place}"), detail: alloc::format!("{error}") }
     }
+}
+
+/// Checks that all rows of a boundary are of its launch, and stand under their own ids and keys.
+///
+/// # Errors
+///
+/// [`LedgerError::Conflict`] names the first row that does not.
+pub fn check_boundary(rows: &BoundaryRows) -> Result<(), LedgerError> {
+    let launch = rows.launch.launch().header.id;
+    rows.turns_opened.iter().try_for_each(|rows| check_turn_place(launch, rows.turn.id, &rows.turn))?;
+    rows.turns_updated.iter().try_for_each(|(id, turn)| check_turn_place(launch, *id, turn))?;
+    rows.usage.iter().try_for_each(|(key, change)| match change {
+        UsageChange::Saved(record) => check_usage_place(launch, key, record),
+        UsageChange::Deleted => Ok(()),
+    })
+}
+
+/// Checks that all rows are of their launch, and stand under their own keys.
+///
+/// # Errors
+///
+/// [`LedgerError::Conflict`] names the first row that does not.
+pub fn check_launch_rows(rows: &LaunchRows) -> Result<(), LedgerError> {
+    let launch = rows.launch.header.id;
+    rows.turns.iter().try_for_each(|rows| check_turn_place(launch, rows.turn.id, &rows.turn))?;
+    rows.usage.iter().try_for_each(|(key, record)| check_usage_place(launch, key, record))
+}
+
+fn check_turn_place(launch: LaunchId, id: TurnId, turn: &Turn) -> Result<(), LedgerError> {
+    let reason = if turn.launch_id != launch {
+        "it belongs to another launch than the rows beside it"
+    } else if turn.id != id {
+        "it stands under the id of another turn"
+    } else {
+        return Ok(());
+    };
+    Err(LedgerError::Conflict { entity: Entity::Turn, id: alloc::format!("{}", turn.id), reason })
+}
+
+fn check_usage_place(launch: LaunchId, key: &str, record: &UsageRecord) -> Result<(), LedgerError> {
+    let reason = if record.launch_id != launch {
+        "it belongs to another launch than the rows beside it"
+    } else if record.report.key != key {
+        "it stands under the key of another record"
+    } else {
+        return Ok(());
+    };
+    Err(LedgerError::Conflict { entity: Entity::UsageRecord, id: record.report.key.clone(), reason })
 }
 
 /// Checks that a launch's row may change from `old` to `new`: it keeps its identity, and what ended stays ended.

@@ -1,6 +1,6 @@
 //! Turns: one input delivered to the agent and all that it did about it.
 
-use alloc::string::String;
+use alloc::{collections::BTreeMap, string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
@@ -344,6 +344,20 @@ pub struct TurnRow {
     /// What its usage records say.
     #[serde(flatten)]
     pub usage: TurnUsage,
+}
+
+impl TurnRow {
+    /// Returns the turns of a launch, each with what its own ones among the launch's usage records say.
+    pub fn of_launch(turns: Vec<Turn>, usage: Vec<UsageRow>) -> Vec<Self> {
+        let mut by_turn: BTreeMap<TurnId, Vec<UsageRow>> = BTreeMap::new();
+        for row in usage {
+            if let Some(turn) = row.record.turn_id {
+                by_turn.entry(turn).or_default().push(row);
+            }
+        }
+        let usage_of = |turn: &Turn| TurnUsage::of(by_turn.get(&turn.id).map_or(&[], Vec::as_slice));
+        turns.into_iter().map(|turn| Self { usage: usage_of(&turn), turn }).collect()
+    }
 }
 
 #[cfg(test)]

@@ -1,1 +1,99 @@
-//! Placeholder line replaced by the crate's own documentation.
+//! The ledger in memory: ordered maps, and the contract's rules in the order in which they are checked.
+//!
+//! It reads like the specification that the other ledgers are compared with. A write first checks everything and
+//! then changes everything, so nothing can fail half way. [`MemoryLedger`] is the handle, `check` holds the rules, and
+//! `state` the rows.
+
+mod check;
+mod state;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use trace_model::{
+    Entity,
+    context::{Asset, Decision},
+    id::{IdSuffix, LaunchId, TurnId},
+    launch::Launch,
+    ledger::{Ledger, LedgerError},
+    query::LaunchQuery,
+    rows::{BoundaryRows, LaunchRows},
+    turn::TurnRow,
+    usage::UsageRow,
+};
+
+use crate::state::State;
+
+/// A ledger that lives as long as its last handle.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryLedger {
+    state: Arc<Mutex<State>>,
+}
+
+impl MemoryLedger {
+    /// Returns an empty ledger.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Locks the rows for one call; the lock is never held across an `.await`.
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Whoever panicked was checking or reading: a change that has begun cannot fail.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Ledger for MemoryLedger {
+    async fn apply(&self, rows: &BoundaryRows) -> Result<(), LedgerError> {
+        let mut state = self.state();
+        check::boundary(&state, rows)?;
+        state.apply(rows);
+        Ok(())
+    }
+
+    async fn replace_launch(&self, rows: &LaunchRows) -> Result<(), LedgerError> {
+        let mut state = self.state();
+        check::replacement(&state, rows)?;
+        state.replace_launch(rows);
+        Ok(())
+    }
+
+    async fn launch(&self, id: LaunchId) -> Result<Launch, LedgerError> {
+        self.state().launch(id).cloned().ok_or_else(|| LedgerError::not_found(Entity::Launch, id))
+    }
+
+    async fn find_launch(&self, suffix: &IdSuffix) -> Result<Launch, LedgerError> {
+        let state = self.state();
+        let found = LaunchQuery::default().select(state.launches().filter(|launch| suffix.matches(launch.header.id)));
+        match found.as_slice() {
+            [] => Err(LedgerError::not_found(Entity::Launch, suffix)),
+            [launch] => Ok(launch.clone()),
+            _ => {
+                let matches = found.iter().take(10).map(|launch| launch.header.id).collect();
+                Err(LedgerError::Ambiguous { suffix: suffix.clone(), matches })
+            }
+        }
+    }
+
+    async fn launches(&self, query: &LaunchQuery) -> Result<Vec<Launch>, LedgerError> {
+        Ok(query.select(self.state().launches()))
+    }
+
+    async fn turns(&self, launch: LaunchId) -> Result<Vec<TurnRow>, LedgerError> {
+        let state = self.state();
+        Ok(TurnRow::of_launch(state.turns(launch).cloned().collect(), state.usage(launch)))
+    }
+
+    async fn assets(&self, turn: TurnId) -> Result<Vec<Asset>, LedgerError> {
+        Ok(self.state().assets(turn).cloned().collect())
+    }
+
+    async fn decisions(&self, turn: TurnId) -> Result<Vec<Decision>, LedgerError> {
+        Ok(self.state().decisions(turn).cloned().collect())
+    }
+
+    async fn usage(&self, launch: LaunchId) -> Result<Vec<UsageRow>, LedgerError> {
+        Ok(self.state().usage(launch))
+    }
+}
