@@ -1,11 +1,11 @@
 //! Sync points: places where an encoder splits a text whatever stands around them.
 //!
-//! Both encoders first split a text into pieces with one pattern, then encode each piece by itself. The pattern has no
-//! look-behind: how the text from a piece's start on is split depends on nothing before it. Suppose that at some
-//! offset a piece ends in every text that has the same two bytes around the offset, and that the pieces before it do
-//! not depend on what follows. Then the text encodes to the tokens of what is before it and the tokens of what is
-//! behind it, and between two such offsets a slice of the text has the very tokens of the whole. So the tokens of a
-//! slice on its own are known from the encoding of the whole, but for a few bytes at its two ends.
+//! Both encoders first split a text into pieces with one pattern, then encode each piece by itself. A sync point is an
+//! offset at which a text can be cut in two without changing a token: the tokens of the text are those of the part
+//! before it and those of the part behind it. Whether an offset is one is said by the two bytes around it alone. So a
+//! sync point of a text is one of each slice around it as well, and between two sync points of a slice lie the very
+//! tokens of the whole. The tokens of a slice on its own are known from the encoding of the whole, but for a few bytes
+//! at its two ends.
 //!
 //! # The rule, and why it holds
 //!
@@ -19,9 +19,9 @@
 //! * *An ASCII letter or digit, then an ASCII punctuation mark that is no apostrophe.* No alternative goes on with a
 //!   mark after a letter or a digit, but for the apostrophe of a contraction.
 //!
-//! In all three the byte before the point ends its piece, and it is not white space, so that the alternatives that
-//! look ahead (they are all about white space) have been decided before it: it does not matter what follows.
-//! The start and the end of a text are sync points as well. The tests hold both encoders to all of this.
+//! In all three a piece ends at the point. The part behind it is split as before, since the pattern has no look-behind.
+//! So is the part before it: it ends in a visible character, and the alternatives that look ahead are about white space
+//! alone. The start and the end of a text are sync points as well. The tests hold both encoders to all of this.
 
 use core::ops::Range;
 
