@@ -82,6 +82,8 @@ fn ranges_of_a_finished_text_are_marked() {
 }
 
 #[test]
+#[expect(clippy::reversed_empty_ranges, reason = "a reversed range is one of the mistakes")]
+#[expect(clippy::single_range_in_vec_init, reason = "one range is a list of ranges")]
 fn a_wrong_range_is_a_typed_error_and_appends_nothing() {
     let channel = Channel::Task;
     let check = |ranges: &[Range<usize>], expected: AttributionError| {
@@ -93,7 +95,6 @@ fn a_wrong_range_is_a_typed_error_and_appends_nothing() {
     check(&[0..3, 4..6], AttributionError::RangeOffCharacter { channel, range: 4..6 });
     check(&[3..7], AttributionError::RangeOffCharacter { channel, range: 3..7 });
     check(&[3..10], AttributionError::RangeOutside { channel, range: 3..10, bytes: 9 });
-    #[expect(clippy::reversed_empty_ranges, reason = "that is the mistake")]
     check(&[6..3], AttributionError::RangeOutside { channel, range: 6..3, bytes: 9 });
     check(&[3..9, 0..3], AttributionError::RangesOverlap { channel, range: 0..3, previous_end: 9 });
     check(&[0..6, 3..9], AttributionError::RangesOverlap { channel, range: 3..9, previous_end: 6 });
