@@ -1,0 +1,136 @@
+//! One launch with everything that a ledger holds about it.
+
+use alloc::vec::Vec;
+
+use serde::Serialize;
+use trace_model::{
+    context::{Asset, Decision},
+    id::TurnId,
+    launch::Launch,
+    totals::Totals,
+    turn::TurnRow,
+    usage::UsageRow,
+};
+
+use crate::SCHEMA_VERSION;
+
+/// A launch, its turns and its usage.
+#[derive(Debug, Clone, Serialize)]
+pub struct LaunchReport {
+    /// The schema of the document.
+    pub schema_version: u32,
+    /// The launch's row.
+    pub launch: Launch,
+    /// Its turns, by ordinal.
+    pub turns: Vec<TurnReport>,
+    /// Its usage records, by key.
+    pub usage: Vec<UsageRow>,
+    /// What its usage records add up to.
+    pub totals: Totals,
+}
+
+/// A turn, its context and its totals.
+#[derive(Debug, Clone, Serialize)]
+pub struct TurnReport {
+    /// The turn's row.
+    #[serde(flatten)]
+    pub row: TurnRow,
+    /// Its assets, by position.
+    pub assets: Vec<AssetRow>,
+    /// Its decisions, by position.
+    pub decisions: Vec<DecisionRow>,
+    /// What the usage records of this turn add up to.
+    pub totals: Totals,
+}
+
+/// An asset and the turn that it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AssetRow {
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The asset.
+    #[serde(flatten)]
+    pub asset: Asset,
+}
+
+/// A decision and the turn that it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DecisionRow {
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The decision.
+    #[serde(flatten)]
+    pub decision: Decision,
+}
+
+/// A turn and its context, as a ledger answers them.
+#[derive(Debug, Clone)]
+pub struct TurnParts {
+    /// The turn's row.
+    pub row: TurnRow,
+    /// Its assets, by position.
+    pub assets: Vec<Asset>,
+    /// Its decisions, by position.
+    pub decisions: Vec<Decision>,
+}
+
+impl LaunchReport {
+    /// Returns the report of a launch: its row, its turns by ordinal, and all of its usage records.
+    pub fn new(launch: Launch, turns: impl IntoIterator<Item = TurnParts>, usage: Vec<UsageRow>) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            launch,
+            turns: turns.into_iter().map(|parts| TurnReport::new(parts, &usage)).collect(),
+            totals: Totals::of(&usage),
+            usage,
+        }
+    }
+}
+
+impl TurnReport {
+    fn new(parts: TurnParts, usage: &[UsageRow]) -> Self {
+        let turn_id = parts.row.turn.id;
+        let of_turn: Vec<UsageRow> = usage.iter().filter(|row| row.record.turn_id == Some(turn_id)).cloned().collect();
+        Self {
+            row: parts.row,
+            assets: parts.assets.into_iter().map(|asset| AssetRow { turn_id, asset }).collect(),
+            decisions: parts.decisions.into_iter().map(|decision| DecisionRow { turn_id, decision }).collect(),
+            totals: Totals::of(&of_turn),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::String;
+
+    use trace_model::words::Quality;
+
+    use crate::samples;
+
+    #[test]
+    fn every_row_of_a_context_names_its_turn() {
+        let report = samples::two_turns();
+        for turn in &report.turns {
+            let id = turn.row.turn.id;
+            assert!(turn.assets.iter().all(|row| row.turn_id == id));
+            assert!(turn.decisions.iter().all(|row| row.turn_id == id));
+        }
+    }
+
+    #[test]
+    fn the_totals_of_a_turn_are_of_its_own_records() {
+        let report = samples::two_turns();
+        let inputs = report.turns.iter().map(|turn| turn.totals.input_tokens);
+        assert_eq!(inputs.collect::<std::vec::Vec<_>>(), [Some(700), None]);
+        assert_eq!(report.turns[1].totals.quality, Quality::Unknown);
+        assert_eq!(report.totals.input_tokens, Some(700));
+    }
+
+    #[test]
+    fn what_is_unknown_is_null_in_the_document() {
+        let report = samples::two_turns();
+        let json: String = serde_json::to_string_pretty(&report).unwrap();
+        insta::assert_snapshot!(json);
+    }
+}
