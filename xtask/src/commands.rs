@@ -70,13 +70,13 @@ pub(crate) fn output(mut call: Call) -> Result<String> {
 
 /// Installs cargo-nextest if it is not there.
 pub(crate) fn install_nextest(root: &Path) -> Result<()> {
-    // Unoptimized, without its self-update: it builds in a third of the time and runs the tests no slower.
+    // Unoptimized and without its self-update, so that it builds in a few minutes; it waits for tests, mostly.
     install(root, "nextest", NEXTEST, &["--debug", "--no-default-features", "--features", "default-no-update"])
 }
 
 /// Installs cargo-deny if it is not there.
 pub(crate) fn install_deny(root: &Path) -> Result<()> {
-    install(root, "deny", DENY, &[])
+    install(root, "deny", DENY, &["--debug"])
 }
 
 fn install(root: &Path, tool: &str, version: &str, options: &[&str]) -> Result<()> {
