@@ -20,9 +20,10 @@ use crate::{
     id::TurnId,
     launch::{CaptureState, Launch, LaunchHeader, LaunchState},
     rows::{BoundaryRows, LaunchChange, LaunchRows, TurnRows, UsageChange},
+    timestamp::Timestamp,
     turn::{EndStatus, Turn, TurnState},
     usage::{UsageOrigin, UsageRecord},
-    words::Coverage,
+    words::{Coverage, PartialReason},
 };
 
 pub use output::ROOT_OUTPUT_LIMIT;
@@ -136,7 +137,7 @@ impl Fold {
 
     fn apply_event(&mut self, event: &Event, bytes: &[u8], context: Option<TurnContext>) -> Boundary {
         if let Payload::TurnOpened { turn, .. } = &event.payload {
-            self.open_turn(turn, context);
+            self.open_turn(turn, event.ts, context);
         }
         if let Some(turn) = self.turn_mut(event.turn_id).filter(|fold| fold.turn.state == TurnState::Running) {
             turn.turn.first_event_seq.get_or_insert(event.seq);
@@ -146,7 +147,9 @@ impl Fold {
             Payload::TurnOpened { .. } => {}
             Payload::TurnEnded { status, partial_reason } => {
                 let Ok(Some(status)) = EndStatus::from_words(*status, *partial_reason) else { return Boundary::No };
-                self.end_turn(event, status);
+                if let Some(turn) = event.turn_id {
+                    self.end_turn(turn, event.ts, status);
+                }
             }
             Payload::Receipt(receipt) => self.take_receipt(receipt),
             Payload::UsageRecord { record } => self.take_usage(record),
@@ -156,6 +159,8 @@ impl Fold {
                 }
             }
             Payload::LaunchEnded { outcome, capture_status, reason, .. } => {
+                // The turn's own end could not be written.
+                self.end_running_turn(event.ts, PartialReason::CaptureFailed);
                 self.launch.state = LaunchState::Ended { at: event.ts, outcome: *outcome };
                 if let Ok(capture) = CaptureState::from_columns(*capture_status, reason.clone()) {
                     self.launch.capture = capture;
@@ -181,10 +186,12 @@ impl Fold {
         Boundary::Reached
     }
 
-    fn open_turn(&mut self, turn: &Turn, context: Option<TurnContext>) {
+    fn open_turn(&mut self, turn: &Turn, at: Timestamp, context: Option<TurnContext>) {
         if self.turns().any(|known| known.id == turn.id) {
             return;
         }
+        // Only one turn runs, even where the line that ended the last one is damaged.
+        self.end_running_turn(at, PartialReason::Superseded);
         let context = context.unwrap_or_else(|| TurnContext {
             schema_version: crate::event::SCHEMA_VERSION,
             turn_id: turn.id,
@@ -197,13 +204,16 @@ impl Fold {
         self.turns.push(FoldTurn { turn: turn.clone(), output: RootOutput::default() });
     }
 
-    fn end_turn(&mut self, event: &Event, status: EndStatus) {
-        let Some(fold) = self.turn_mut(event.turn_id).filter(|fold| fold.turn.state == TurnState::Running) else {
-            return;
-        };
-        fold.turn.state = TurnState::Ended { at: event.ts, status };
+    fn end_running_turn(&mut self, at: Timestamp, reason: PartialReason) {
+        if let Some(id) = self.running_turn().map(|turn| turn.id) {
+            self.end_turn(id, at, EndStatus::Partial(reason));
+        }
+    }
+
+    fn end_turn(&mut self, id: TurnId, at: Timestamp, status: EndStatus) {
+        let Some(fold) = self.turn_mut(Some(id)).filter(|fold| fold.turn.state == TurnState::Running) else { return };
+        fold.turn.state = TurnState::Ended { at, status };
         fold.turn.root_output = core::mem::take(&mut fold.output).into_text();
-        let id = fold.turn.id;
         self.changes.updated.insert(id);
     }
 

@@ -10,11 +10,10 @@ use crate::{
     event::{Item, SCHEMA_VERSION, TextStream},
     id::LaunchId,
     money::NanoUsd,
-    timestamp::Timestamp,
     totals::Totals,
     turn::Outcome,
     usage::{Agent, UsageReport, UsageRow},
-    words::{CaptureStatus, Coverage, Grain, InputOp, Provider, Quality, TurnStatus},
+    words::{CaptureStatus, Grain, InputOp, Provider, Quality, TurnStatus},
 };
 
 fn launch_id() -> LaunchId {
@@ -356,4 +355,21 @@ fn changes_taken_piece_by_piece_add_up_to_the_rows() {
     whole.usage.retain(|_, change| *change != UsageChange::Deleted);
     pieces.usage.retain(|_, change| *change != UsageChange::Deleted);
     assert_eq!(whole, pieces);
+}
+
+#[test]
+fn a_turn_whose_end_was_lost_ends_with_what_came_instead() {
+    let mut feed = Feed::new();
+    feed.open(1);
+    feed.open(2);
+    assert_eq!(feed.turn(1).state.columns().2, Some(PartialReason::Superseded));
+    let ended = Payload::LaunchEnded {
+        outcome: Outcome::Completed,
+        capture_status: CaptureStatus::Complete,
+        reason: None,
+        files: vec![],
+    };
+    feed.say(None, Agent::Main, ended);
+    assert_eq!(feed.turn(2).state.columns().2, Some(PartialReason::CaptureFailed));
+    assert!(feed.fold.running_turn().is_none());
 }
