@@ -1,7 +1,7 @@
 //! How other programs are run.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -18,9 +18,13 @@ pub(crate) struct Call(Command);
 
 /// Returns a call of the cargo that runs this program.
 pub(crate) fn cargo(root: &Path) -> Call {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let mut command = Command::new(cargo);
-    command.current_dir(root).stdin(Stdio::null());
+    program(&env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")), root)
+}
+
+/// Returns a call of `program` in the folder `dir`, without standard input.
+pub(crate) fn program(program: &OsStr, dir: &Path) -> Call {
+    let mut command = Command::new(program);
+    command.current_dir(dir).stdin(Stdio::null());
     Call(command)
 }
 
@@ -49,8 +53,9 @@ impl Call {
 
     /// Returns the words of the command, for a message.
     fn words(&self) -> String {
-        let arguments = self.0.get_args().map(|argument| argument.to_string_lossy());
-        std::iter::once("cargo".into()).chain(arguments).collect::<Vec<_>>().join(" ")
+        let program = Path::new(self.0.get_program()).file_name().unwrap_or_default();
+        let words = std::iter::once(program).chain(self.0.get_args()).map(OsStr::to_string_lossy);
+        words.collect::<Vec<_>>().join(" ")
     }
 }
 

@@ -78,7 +78,33 @@ fn closing_line(line: &str) -> Option<Counts> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Counts, closing_line};
+    use std::ffi::OsStr;
+
+    use super::{Counts, closing_line, run};
+    use crate::commands::program;
+
+    fn run_script(script: &str) -> Result<Counts, String> {
+        let shell = program(OsStr::new("sh"), crate::root()).args(["-c", script]);
+        run(shell).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_run_with_failed_tests_is_counted() {
+        let script = "echo ' Summary [ 1.0s] 3 tests run: 2 passed, 1 failed, 0 skipped' >&2; exit 100";
+        assert_eq!(run_script(script), Ok(Counts { passed: 2, failed: 1 }));
+    }
+
+    #[test]
+    fn the_closing_lines_of_several_crates_add_up() {
+        let script = "echo 'test result: ok. 2 passed; 0 failed'; echo 'test result: ok. 3 passed; 0 failed'";
+        assert_eq!(run_script(script), Ok(Counts { passed: 5, failed: 0 }));
+    }
+
+    #[test]
+    fn a_run_that_ends_without_tests_is_an_error() {
+        let refused = Err("the tests did not run (exit status: 101)".to_owned());
+        assert_eq!(run_script("echo 'error: could not compile'; exit 101"), refused);
+    }
 
     fn check(line: &str, expected: Option<(u64, u64)>) {
         assert_eq!(closing_line(line), expected.map(|(passed, failed)| Counts { passed, failed }), "{line}");
