@@ -89,25 +89,35 @@ pub(crate) fn run(root: &Path, names: &[String]) -> Result<bool> {
     let chosen = |(package, bench): &&(&str, &str)| {
         names.is_empty() || names.iter().any(|name| package.contains(name) || bench.contains(name))
     };
-    let mut measurements = Vec::new();
-    for (package, bench) in BENCHES.iter().filter(chosen) {
-        let call = cargo(root).args(["bench", "--locked", "--package", package, "--bench", bench]);
-        let found = read(&output(call)?).with_context(|| format!("bench {bench} of {package}"))?;
-        ensure!(!found.is_empty(), "bench {bench} of {package} measured nothing");
-        measurements.extend(found);
-    }
-    ensure!(!measurements.is_empty(), "no bench has such a name");
+    let benches: Vec<_> = BENCHES.iter().filter(chosen).collect();
+    ensure!(!benches.is_empty(), "no bench has such a name");
 
+    let mut measurements = Vec::new();
+    let mut failed = Vec::new();
+    for (package, bench) in benches {
+        match measure(root, package, bench) {
+            Ok(found) => measurements.extend(found),
+            Err(error) => {
+                eprintln!("{error:#}");
+                failed.push(format!("bench {bench} of {package}"));
+            }
+        }
+    }
     println!("{}", table(&measurements));
-    let failed: Vec<&str> = measurements
-        .iter()
-        .filter(|measurement| measurement.verdict() == Verdict::Failed)
-        .map(|measurement| measurement.name.as_str())
-        .collect();
+    let broken = measurements.iter().filter(|measurement| measurement.verdict() == Verdict::Failed);
+    failed.extend(broken.map(|measurement| measurement.name.clone()));
     if !failed.is_empty() {
         println!("failed: {}", failed.join("; "));
     }
     Ok(failed.is_empty())
+}
+
+/// Runs one bench. One that measures nothing is an error, not a bench without gates.
+fn measure(root: &Path, package: &str, bench: &str) -> Result<Vec<Measurement>> {
+    let call = cargo(root).args(["bench", "--locked", "--package", package, "--bench", bench]);
+    let found = read(&output(call)?)?;
+    ensure!(!found.is_empty(), "bench {bench} of {package} measured nothing");
+    Ok(found)
 }
 
 fn read(printed: &str) -> Result<Vec<Measurement>> {
