@@ -105,7 +105,7 @@ impl Draft {
             kind: self.kind,
             scope: self.scope,
             label: format!("spec {number}"),
-            source_path: (number % 2 == 0).then(|| format!("sources/{number}")),
+            source_path: number.is_multiple_of(2).then(|| format!("sources/{number}")),
             included_by: "a law".to_owned(),
             content,
             match_all_occurrences: self.match_all_occurrences,

@@ -37,12 +37,8 @@ fn every_character_alone_and_among_others_counts_like_the_reference() {
     // One in 97 of all characters, and the first blocks whole.
     let some = (0..=0x10_FFFF).filter(|code| *code < 0x600 || code % 97 == 0).filter_map(char::from_u32);
     for chunk in some.collect::<Vec<_>>().chunks(64) {
-        check(
-            &chunk
-                .iter()
-                .map(|character| format!("a{character} {character}\n{character}{character}'s"))
-                .collect::<String>(),
-        );
+        let text: Vec<String> = chunk.iter().map(|it| format!("a{it} {it}\n{it}{it}'s")).collect();
+        check(&text.concat());
     }
 }
 

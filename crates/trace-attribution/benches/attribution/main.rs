@@ -1,0 +1,158 @@
+//! What attribution costs beside its floor: one direct count of the same text by the same encoder, and one SHA-256.
+//!
+//! Prints one JSON object a line, as `cargo xtask bench` reads them. All times of one ratio are taken in turns, in the
+//! same run, and the best of each is used: what else the machine does makes a run slower, never faster.
+
+#![expect(clippy::disallowed_macros, reason = "a benchmark prints")]
+#![expect(clippy::disallowed_methods, reason = "a benchmark reads its arguments, and the clock")]
+#![expect(clippy::disallowed_types, reason = "a benchmark reads the clock, and starts a process to measure its memory")]
+#![expect(clippy::unwrap_used, reason = "a benchmark that cannot run has nothing to say")]
+
+mod inputs;
+mod memory;
+mod origin;
+mod report;
+
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+};
+
+use inputs::Input;
+use report::{Gate, report};
+use trace_attribution::{PreparedTurnContext, Prompts, claims::Claims};
+use trace_model::{context::Sha256Hex, words::TokenizerName};
+
+const MB: usize = 1_000_000;
+const TIMES_FLOOR: &str = "x floor";
+
+fn main() {
+    if let Some(input) = memory::wanted() {
+        memory::print_growth(input);
+        return;
+    }
+    // The tables are built once in a process, and belong to no measurement.
+    black_box(bpe_openai::cl100k_base().count("warm"));
+
+    ten_megabytes();
+    one_megabyte();
+    short_segments();
+    adversaries();
+    claims_alone();
+    beside_others();
+    memory::measure();
+}
+
+fn ten_megabytes() {
+    let text = inputs::mixed(10 * MB, 1);
+    let inputs = [10, 1_000, 10_000].map(|specs| Input::pieces(text.clone(), specs, 2));
+    let (floor, times) = race(&text, &inputs, 5);
+    for (input, time) in inputs.iter().zip(&times) {
+        let name = format!("10 MB, {} specs", input.specs.len());
+        report(&name, ratio(*time, floor), TIMES_FLOOR, Gate::Max(1.5), &input.note());
+    }
+    report("10 MB, 10,000 specs against 10", ratio(times[2], times[0]), "x", Gate::Max(1.5), "");
+}
+
+fn one_megabyte() {
+    let text = inputs::mixed(MB, 3);
+    let input = Input::pieces(text.clone(), 1_000, 4);
+    let (floor, times) = race(&text, std::slice::from_ref(&input), 15);
+    report("1 MB, 1,000 specs", ratio(times[0], floor), TIMES_FLOOR, Gate::Max(1.5), &input.note());
+}
+
+fn short_segments() {
+    let text = inputs::mixed(MB, 5);
+    for (name, input) in [
+        ("1 MB, 10,000 specs", Input::pieces(text, 10_000, 6)),
+        ("1 MB, 83,333 occurrences of one spec", Input::every_line(83_333, 7)),
+    ] {
+        let (floor, times) = race(&input.text, std::slice::from_ref(&input), 9);
+        report(name, ratio(times[0], floor), TIMES_FLOOR, Gate::Max(3.0), &input.note());
+    }
+}
+
+fn adversaries() {
+    let text = inputs::mixed(MB, 8);
+    for (name, input) in [
+        ("1 MB, 5,000 specs with one beginning", Input::common_beginning(5_000, 9)),
+        ("1 MB, 5,000 specs nested in one another", Input::nested(text, 5_000)),
+        ("1 MB of one letter, 5,000 specs nested in one another", Input::nested("a".repeat(MB), 5_000)),
+    ] {
+        let (floor, times) = race(&input.text, std::slice::from_ref(&input), 9);
+        report(name, ratio(times[0], floor), TIMES_FLOOR, Gate::Max(3.5), &input.note());
+    }
+}
+
+/// The claims of one spec whose occurrences are found already, a hundred bytes from one to the next.
+fn claims_alone() {
+    let text = inputs::mixed(10 * MB, 10);
+    let claim = |occurrences: usize| {
+        let mut claims = Claims::new(occurrences * 100);
+        for number in 0..occurrences {
+            claims.claim(number * 100..number * 100 + 5, 0);
+        }
+        claims.into_sorted()
+    };
+    let (mut floor, mut all, mut half) = (Duration::MAX, Duration::MAX, Duration::MAX);
+    for _ in 0..7 {
+        floor = floor.min(time(|| floor_of(&text)));
+        all = all.min(time(|| claim(100_000)));
+        half = half.min(time(|| claim(50_000)));
+    }
+    let name = "claims of 100,000 found occurrences";
+    report(name, ratio(all, floor), TIMES_FLOOR, Gate::Max(0.05), "the floor of 10 MB");
+    report(&format!("{name} against 50,000"), ratio(all, half), "x", Gate::Max(2.5), "");
+}
+
+fn beside_others() {
+    let text = inputs::mixed(MB, 11);
+    let tiktoken = tiktoken_rs::cl100k_base_singleton();
+    let (mut floor, mut other) = (Duration::MAX, Duration::MAX);
+    for _ in 0..7 {
+        floor = floor.min(time(|| floor_of(&text)));
+        other = other.min(time(|| tiktoken.encode_ordinary(&text)));
+    }
+    report("floor against tiktoken-rs, 1 MB", ratio(floor, other), "x", Gate::Max(0.7), "one encoding each");
+
+    let input = Input::pieces(inputs::mixed(MB / 10, 12), 1_000, 13);
+    let (_, times) = race(&input.text, std::slice::from_ref(&input), 9);
+    let origin = time(|| origin::attribute(&input.text, &input.specs));
+    let note = "a search per spec, each prefix encoded again; the same encoder";
+    report("100 KB, 1,000 specs: a design by prefixes", ratio(origin, times[0]), "x this one", Gate::None, note);
+}
+
+/// Returns the best time of the floor of a text and of attributing each input, taken in turns.
+fn race(text: &str, inputs: &[Input], rounds: usize) -> (Duration, Vec<Duration>) {
+    let mut floor = Duration::MAX;
+    let mut times = vec![Duration::MAX; inputs.len()];
+    for _ in 0..rounds {
+        floor = floor.min(time(|| floor_of(text)));
+        for (best, input) in times.iter_mut().zip(inputs) {
+            let prompts = input.prompts();
+            *best = (*best).min(time(|| attribute(prompts, input)));
+        }
+    }
+    (floor, times)
+}
+
+fn floor_of(text: &str) -> (usize, Sha256Hex) {
+    (bpe_openai::cl100k_base().count(text), Sha256Hex::of(text.as_bytes()))
+}
+
+fn attribute(prompts: Prompts, input: &Input) -> PreparedTurnContext {
+    PreparedTurnContext::from_attributed_prompts(TokenizerName::Cl100kBase, prompts, &input.specs, Vec::new()).unwrap()
+}
+
+/// Returns how long the work takes; its result is dropped outside of the time.
+fn time<T>(work: impl FnOnce() -> T) -> Duration {
+    let start = Instant::now();
+    let result = black_box(work());
+    let time = start.elapsed();
+    drop(result);
+    time
+}
+
+fn ratio(time: Duration, base: Duration) -> f64 {
+    time.as_secs_f64() / base.as_secs_f64()
+}
