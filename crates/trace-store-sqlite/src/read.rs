@@ -1,0 +1,156 @@
+//! The reads of the contract, each inside of a transaction of the worker.
+
+use std::{collections::BTreeSet, rc::Rc};
+
+use rusqlite::{Params, Row, ToSql, Transaction, params, types::Value, vtab::array::Array};
+use trace_model::{
+    Entity,
+    context::{Asset, Decision},
+    id::{IdSuffix, LaunchId, TurnId},
+    launch::Launch,
+    ledger::LedgerError,
+    query::{LaunchQuery, Order},
+    turn::{Turn, TurnRow},
+    usage::UsageRow,
+};
+
+use crate::{
+    error::Cause,
+    rows::{self, ASSETS, DECISIONS, LAUNCHES, TURNS, USAGE_RECORDS},
+};
+
+/// How many launches an ambiguous suffix lists.
+const LISTED_MATCHES: usize = 10;
+
+/// Returns the launch.
+pub(crate) fn launch(transaction: &Transaction<'_>, id: LaunchId) -> Result<Launch, Cause> {
+    let found = all(transaction, &LAUNCHES.select("WHERE id = ?1"), [id.to_string()], rows::read_launch)?;
+    found.into_iter().next().ok_or_else(|| LedgerError::not_found(Entity::Launch, id).into())
+}
+
+/// Returns the launch whose id ends so.
+pub(crate) fn find_launch(transaction: &Transaction<'_>, suffix: &IdSuffix) -> Result<Launch, Cause> {
+    let start = rows::reversed(suffix.as_str());
+    // Behind all that begin so: no digit comes after `f`.
+    let end = format!("{start}g");
+    let limit = i64::try_from(LISTED_MATCHES).unwrap_or(i64::MAX);
+    let mut found = all(transaction, &suffix_sql(), params![start, end, limit], rows::read_launch)?;
+    match (found.pop(), found.as_slice()) {
+        (None, _) => Err(LedgerError::not_found(Entity::Launch, suffix).into()),
+        (Some(launch), []) => Ok(launch),
+        (Some(last), others) => {
+            let matches = others.iter().chain([&last]).map(|launch| launch.header.id).collect();
+            Err(LedgerError::Ambiguous { suffix: suffix.clone(), matches }.into())
+        }
+    }
+}
+
+fn suffix_sql() -> String {
+    LAUNCHES.select("WHERE id_reversed >= ?1 AND id_reversed < ?2 ORDER BY started_at, id LIMIT ?3")
+}
+
+/// Returns the launches that the query wants.
+pub(crate) fn launches(transaction: &Transaction<'_>, query: &LaunchQuery) -> Result<Vec<Launch>, Cause> {
+    let (sql, values) = launches_sql(query);
+    all(transaction, &sql, rusqlite::params_from_iter(values), rows::read_launch)
+}
+
+/// Returns the question for the launches, with its parameters.
+fn launches_sql(query: &LaunchQuery) -> (String, Vec<Box<dyn ToSql>>) {
+    let mut conditions: Vec<&str> = Vec::new();
+    let mut values: Vec<Box<dyn ToSql>> = Vec::new();
+    let sets = [
+        ("run_id IN rarray(?)", texts(&query.runs)),
+        ("parent_launch_id IN rarray(?)", texts(&query.parents)),
+        ("provider IN rarray(?)", texts(&query.providers)),
+        ("outcome IN rarray(?)", texts(&query.outcomes)),
+        ("repo IN rarray(?)", texts(&query.repos)),
+        ("project IN rarray(?)", texts(&query.projects)),
+        ("provider_session_id IN rarray(?)", texts(&query.sessions)),
+    ];
+    for (condition, allowed) in sets {
+        if !allowed.is_empty() {
+            conditions.push(condition);
+            values.push(Box::new(allowed));
+        }
+    }
+    if let Some(from) = query.started_from {
+        conditions.push("started_at >= ?");
+        values.push(Box::new(from.as_micros()));
+    }
+    if let Some(before) = query.started_before {
+        conditions.push("started_at < ?");
+        values.push(Box::new(before.as_micros()));
+    }
+    let (beyond, order) = match query.order {
+        Order::OldestFirst => ("(started_at, id) > (?, ?)", "ORDER BY started_at, id"),
+        Order::NewestFirst => ("(started_at, id) < (?, ?)", "ORDER BY started_at DESC, id DESC"),
+    };
+    if let Some(after) = query.after {
+        conditions.push(beyond);
+        values.push(Box::new(after.started_at.as_micros()));
+        values.push(Box::new(after.id.to_string()));
+    }
+    let filter = if conditions.is_empty() { String::new() } else { format!("WHERE {}", conditions.join(" AND ")) };
+    let limit = if query.limit.is_some() { "LIMIT ?" } else { "" };
+    values.extend(query.limit.map(|limit| -> Box<dyn ToSql> { Box::new(limit) }));
+    (LAUNCHES.select(&format!("{filter} {order} {limit}")), values)
+}
+
+/// Returns the texts of a set, as one parameter.
+fn texts<T: ToString>(set: &BTreeSet<T>) -> Array {
+    Rc::new(set.iter().map(|item| Value::Text(item.to_string())).collect())
+}
+
+/// Returns the turn, if it is here.
+pub(crate) fn turn(transaction: &Transaction<'_>, id: TurnId) -> Result<Option<Turn>, Cause> {
+    let found = all(transaction, &TURNS.select("WHERE id = ?1"), [id.to_string()], rows::read_turn)?;
+    Ok(found.into_iter().next())
+}
+
+/// Returns the turns of the launch.
+pub(crate) fn turns(transaction: &Transaction<'_>, launch: LaunchId) -> Result<Vec<TurnRow>, Cause> {
+    let sql = TURNS.select("WHERE launch_id = ?1 ORDER BY ordinal");
+    let turns = all(transaction, &sql, [launch.to_string()], rows::read_turn)?;
+    Ok(TurnRow::of_launch(turns, usage(transaction, launch)?))
+}
+
+/// Returns the assets of the turn.
+pub(crate) fn assets(transaction: &Transaction<'_>, turn: TurnId) -> Result<Vec<Asset>, Cause> {
+    let sql = ASSETS.select("WHERE turn_id = ?1 ORDER BY position");
+    all(transaction, &sql, [turn.to_string()], rows::read_asset)
+}
+
+/// Returns the decisions of the turn.
+pub(crate) fn decisions(transaction: &Transaction<'_>, turn: TurnId) -> Result<Vec<Decision>, Cause> {
+    let sql = DECISIONS.select("WHERE turn_id = ?1 ORDER BY position");
+    all(transaction, &sql, [turn.to_string()], rows::read_decision)
+}
+
+/// Returns the usage records of the launch, replays marked.
+pub(crate) fn usage(transaction: &Transaction<'_>, launch: LaunchId) -> Result<Vec<UsageRow>, Cause> {
+    all(transaction, &usage_sql(), [launch.to_string()], rows::read_usage)
+}
+
+fn usage_sql() -> String {
+    let columns = USAGE_RECORDS.columns.join(", ");
+    format!("SELECT {columns}, replay_of FROM usage_rows WHERE launch_id = ?1 ORDER BY key")
+}
+
+fn all<T>(
+    transaction: &Transaction<'_>,
+    sql: &str,
+    params: impl Params,
+    read: impl Fn(&Row<'_>) -> Result<T, Cause>,
+) -> Result<Vec<T>, Cause> {
+    let mut statement = transaction.prepare_cached(sql)?;
+    let mut rows = statement.query(params)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(read(row)?);
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests;

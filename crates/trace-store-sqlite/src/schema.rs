@@ -1,0 +1,117 @@
+//! Opening: the settings of a connection, and the format of the file.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use crate::{WriteAhead, error::Cause, file};
+
+/// The steps from an empty file to today's format; a file's `user_version` is the number of steps that it has seen.
+///
+/// A step that was released is never changed: a new format is a new step.
+const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+
+/// The newest format that this code reads and writes.
+pub(crate) const FORMAT: u32 = 1;
+
+/// `Trac`, by which `file(1)` and others can tell the ledger from other databases.
+const APPLICATION_ID: u32 = 0x5472_6163;
+
+/// The oldest SQLite without the known fault that two connections could damage a write-ahead log.
+const OLDEST_LIBRARY: (i32, &str) = (3_051_003, "3.51.3");
+
+/// Returns a connection to the file. Nothing is changed.
+pub(crate) fn connect(path: &Path) -> Result<Connection, Cause> {
+    check_library(rusqlite::version_number(), rusqlite::version())?;
+    // SQLite opens no link here, and creates nothing.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let connection = Connection::open_with_flags(path, flags)?;
+    rusqlite::vtab::array::load_module(&connection)?;
+    Ok(connection)
+}
+
+/// Makes the connection safe and brings the file to today's format. Doing it again changes nothing.
+pub(crate) fn prepare(connection: &mut Connection, path: &Path, write_ahead: WriteAhead) -> Result<(), Cause> {
+    // Before anything is changed: the file may be of a newer Trace, or of something else.
+    read_format(connection)?;
+    let write_ahead = match write_ahead {
+        WriteAhead::WhereItWorks => !file::is_on_network(path)?,
+        WriteAhead::Never => false,
+    };
+    if !(write_ahead && set_journal(connection, "wal")?) && !set_journal(connection, "delete")? {
+        return Err(Cause::Damaged(String::from("its journal can be neither a write-ahead log nor a file")));
+    }
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    // On macOS, only this reaches the disk itself; elsewhere it changes nothing.
+    connection.pragma_update(None, "fullfsync", true)?;
+    connection.pragma_update(None, "checkpoint_fullfsync", true)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    // Nothing in the file may call functions with effects.
+    connection.pragma_update(None, "trusted_schema", false)?;
+    migrate(connection)
+}
+
+/// Checks that the file still has the format of this code: another process may have brought it to a newer one.
+pub(crate) fn check_format(connection: &Connection) -> Result<(), Cause> {
+    let found: u32 = connection.prepare_cached("PRAGMA user_version")?.query_row((), |row| row.get(0))?;
+    if found == FORMAT { Ok(()) } else { Err(Cause::Future { found, supported: FORMAT }) }
+}
+
+fn migrate(connection: &mut Connection) -> Result<(), Cause> {
+    if read_format(connection)? == FORMAT {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have been faster.
+    let found = read_format(&transaction)?;
+    let done = usize::try_from(found).unwrap_or(usize::MAX);
+    for step in MIGRATIONS.iter().skip(done) {
+        transaction.execute_batch(step)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", FORMAT)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Returns the format of the file: 0 if it is empty.
+fn read_format(connection: &Connection) -> Result<u32, Cause> {
+    let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
+    let objects: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))?;
+    let found = number("user_version")?;
+    match (number("application_id")?, u32::try_from(found)) {
+        (0, Ok(0)) if objects == 0 => Ok(0),
+        (id, Ok(format @ 1..)) if id == i64::from(APPLICATION_ID) && format <= FORMAT => Ok(format),
+        (id, Ok(found @ 1..)) if id == i64::from(APPLICATION_ID) => Err(Cause::Future { found, supported: FORMAT }),
+        _ => Err(Cause::Damaged(String::from("it is a database of something else than Trace"))),
+    }
+}
+
+/// Asks for a journal and tells whether the answer is that one.
+fn set_journal(connection: &Connection, journal: &str) -> Result<bool, Cause> {
+    let answer = connection.pragma_update_and_check(None, "journal_mode", journal, |row| row.get::<_, String>(0))?;
+    Ok(answer == journal)
+}
+
+fn check_library(number: i32, found: &'static str) -> Result<(), Cause> {
+    let (oldest, wanted) = OLDEST_LIBRARY;
+    if number >= oldest { Ok(()) } else { Err(Cause::OldLibrary { found, wanted }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bundled_library_is_new_enough_and_an_older_one_would_be_refused() {
+        assert!(check_library(rusqlite::version_number(), rusqlite::version()).is_ok());
+        assert!(check_library(3_051_003, "3.51.3").is_ok());
+        let error = check_library(3_051_002, "3.51.2").unwrap_err();
+        assert_eq!(error.to_string(), "SQLite 3.51.2 is older than 3.51.3, the oldest that is known to be sound here");
+    }
+
+    #[test]
+    fn the_format_counts_the_migrations() {
+        assert_eq!(usize::try_from(FORMAT), Ok(MIGRATIONS.len()));
+    }
+}
