@@ -103,7 +103,7 @@ pub(crate) fn run(root: &Path, names: &[String]) -> Result<bool> {
             }
         }
     }
-    println!("{}", table(&measurements));
+    println!("{}", table(&measurements).trim_fmt());
     let broken = measurements.iter().filter(|measurement| measurement.verdict() == Verdict::Failed);
     failed.extend(broken.map(|measurement| measurement.name.clone()));
     if !failed.is_empty() {
@@ -203,8 +203,8 @@ mod tests {
             r#"{"name":"10 MB, 10 specs","value":1.234,"unit":"x floor","gate":{"max":1.5}}"#,
             r#"{"name":"claims","value":451.2,"unit":"x","note":"expected about 450"}"#,
         ];
-        let lines: Vec<String> = table(&read(&printed.join("\n")).unwrap()).lines().collect();
-        let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
+        let printed = table(&read(&printed.join("\n")).unwrap()).trim_fmt();
+        let lines: Vec<&str> = printed.lines().collect();
         assert_eq!(
             lines,
             [
