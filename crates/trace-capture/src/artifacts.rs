@@ -1,0 +1,40 @@
+//! The private files of launches: the truth that every row is a fold over.
+//!
+//! ```text
+//! <home>/                                  0700
+//!   home.json                              format version and ledger kind
+//!   quarantine/                            staging folders whose writer died
+//!   traces/<run>/<process>/<launch>/       the paths of rows are relative to traces/
+//!     launch.json                          the header: identity and labels, written once
+//!     conversation.jsonl                   events
+//!     turns/0001-system.md  0001-task.md   exact prompts
+//!     turns/0001-context.json              assets and decisions
+//!     raw/stdout  raw/stderr               what the provider wrote, verbatim
+//!     raw/index.jsonl                      each chunk of it: when, which stream, where
+//!     lease                                locked by the writer while it lives
+//! ```
+//!
+//! [`Home`] is the way in; [`LaunchFiles`] writes a launch, and [`LaunchDir`] reads one. All of it stands on
+//! [`FileEffects`], of which [`RealFiles`] is the one that touches the operating system. What is recorded, and when it
+//! is synced, is decided elsewhere; so is what the rows are.
+
+mod append;
+mod effects;
+mod error;
+mod home;
+mod launch_dir;
+mod launch_files;
+mod layout;
+mod lease;
+mod reader;
+mod real_files;
+mod staging;
+mod system;
+
+pub use effects::{Entry, EntryKind, Existing, FileEffects, FileHandle, Lock};
+pub use error::{AppendError, ArtifactError};
+pub use home::{Home, HomeConfig};
+pub use launch_dir::LaunchDir;
+pub use launch_files::{LaunchFiles, RawChunk, SyncHandles, TurnFiles, WrittenTurn};
+pub use reader::{ConversationReader, LINE_LIMIT, SkipReason, Stretch, Tail};
+pub use real_files::RealFiles;

@@ -1,0 +1,139 @@
+//! The folder of a launch on its way from nothing to published.
+
+use std::path::{Path, PathBuf};
+
+use trace_model::launch::LaunchHeader;
+
+use super::{
+    effects::{Existing, FileHandle},
+    error::ArtifactError,
+    home::{Home, TRACES, in_traces},
+    lease,
+};
+
+/// The folder of a launch, held by its lease.
+///
+/// It is filled as `.<launch>.staging` and then renamed, so that nobody ever sees a published folder that lacks something.
+/// Dropped before it is published, it leaves nothing behind.
+#[derive(Debug)]
+pub(super) struct StagedFolder {
+    home: Home,
+    /// The run's and the process's folder, outermost first; those that this launch made, for its failure.
+    parents: [PathBuf; 2],
+    made: Vec<PathBuf>,
+    staging: PathBuf,
+    published: PathBuf,
+    state: State,
+    /// Kept open for its lock.
+    lease: Option<Box<dyn FileHandle>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// There is no folder.
+    Absent,
+    /// The staging folder was made here, but another process may still claim it.
+    Unclaimed,
+    /// The staging folder is this launch's.
+    Staged,
+    /// The folder has its name.
+    Published,
+}
+
+impl StagedFolder {
+    /// Makes the staging folder of the launch, with its locked lease. A stale one goes to quarantine.
+    pub(super) fn claim(home: &Home, header: &LaunchHeader) -> Result<Self, ArtifactError> {
+        let run = Path::new(TRACES).join(header.run_id.as_str());
+        let process = run.join(header.process_id.as_str());
+        let mut folder = Self {
+            home: home.clone(),
+            staging: process.join(format!(".{}.staging", header.id)),
+            published: in_traces(&header.artifact_dir()),
+            parents: [run, process],
+            made: Vec::new(),
+            state: State::Absent,
+            lease: None,
+        };
+        folder.make_parents()?;
+        if home.at("look for", &folder.published, home.files().kind(&folder.published))?.is_some() {
+            return Err(ArtifactError::AlreadyExists { path: home.full(&folder.published) });
+        }
+        if !home.ensure_dir(&folder.staging)? {
+            folder.quarantine_stale(&format!("{}.staging", header.id))?;
+            home.create_dir(&folder.staging)?;
+        }
+        folder.state = State::Unclaimed;
+        folder.lease = Some(lease::create(home, &folder.staging, header.hostname.as_deref())?);
+        folder.state = State::Staged;
+        Ok(folder)
+    }
+
+    fn make_parents(&mut self) -> Result<(), ArtifactError> {
+        for parent in &self.parents {
+            if self.home.ensure_dir(parent)? {
+                self.made.push(parent.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves a staging folder away whose writer is dead.
+    fn quarantine_stale(&self, name: &str) -> Result<(), ArtifactError> {
+        let Some(lease) = lease::claim(&self.home, &self.staging)? else {
+            return Err(ArtifactError::AlreadyExists { path: self.home.full(&self.staging) });
+        };
+        self.home.quarantine(&self.staging, name)?;
+        drop(lease);
+        Ok(())
+    }
+
+    /// Returns where the folder is now, beneath the root.
+    pub(super) fn path(&self) -> &Path {
+        if self.state == State::Published { &self.published } else { &self.staging }
+    }
+
+    /// Gives the folder its name, for good: its entries and those of the folders above it are on disk then.
+    ///
+    /// The files in it and in its own folders are taken to be synced.
+    pub(super) fn publish(&mut self) -> Result<(), ArtifactError> {
+        let home = &self.home;
+        home.sync_dir(&self.staging)?;
+        // It is `AlreadyExists` if the launch was published meanwhile.
+        let renamed = home.files().rename(&self.staging, &self.published, Existing::Refuse);
+        home.at("publish", &self.published, renamed)?;
+        self.state = State::Published;
+        // Another launch may have made the folders above and not have synced them yet.
+        for folder in self.parents.iter().map(PathBuf::as_path).rev().chain([Path::new(TRACES), Path::new("")]) {
+            home.sync_dir(folder)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the folder, published or not. What cannot be removed stays as a stale staging folder.
+    pub(super) fn remove(&mut self) {
+        let files = self.home.files();
+        let home = &self.home;
+        // Errors are not told: whoever removes a launch has a first error to tell.
+        if self.state == State::Published {
+            let _ = files.rename(&self.published, &self.staging, Existing::Refuse);
+        }
+        let _ = match self.state {
+            State::Absent => Ok(()),
+            State::Unclaimed => files.remove_dir(&self.staging),
+            State::Staged | State::Published => home.remove_tree(&self.staging, Some(lease::LEASE)),
+        };
+        for made in self.made.drain(..).rev() {
+            // It stays if another launch lies in it.
+            let _ = files.remove_dir(&made);
+        }
+        self.state = State::Absent;
+    }
+}
+
+impl Drop for StagedFolder {
+    fn drop(&mut self) {
+        if self.state != State::Published {
+            self.remove();
+        }
+    }
+}

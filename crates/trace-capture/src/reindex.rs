@@ -1,0 +1,272 @@
+//! Artifacts to rows: the ledger of a home made anew from its files.
+//!
+//! The rows of a launch are the [`fold`](trace_model::fold) over its files, the same one that its recorder ran while the
+//! launch was written; so a ledger may be deleted at any time.
+
+use std::error::Error;
+
+use trace_model::{
+    codec::Line,
+    context::{Sha256Hex, TurnContext},
+    event::{Event, Payload},
+    fold::{Fold, FoldLine},
+    ledger::{Ledger, LedgerError},
+    path::ArtifactPath,
+    rows::LaunchRows,
+    turn::Turn,
+};
+
+use crate::artifacts::{ArtifactError, ConversationReader, Home, LaunchDir};
+
+/// The most notes that are kept about the lines of one launch; the lines behind are only counted.
+const NOTES_PER_LAUNCH: usize = 100;
+
+/// The rows of one launch, read from its files, and what is wrong with the files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoldedLaunch {
+    /// The rows.
+    pub rows: LaunchRows,
+    /// The number of lines that are no events; a torn last line is not one of them.
+    pub skipped_lines: u64,
+    /// What is wrong, in the order in which it was found.
+    pub notes: Vec<Note>,
+}
+
+/// Something in the files that is not as it should be, and did not keep the rest from being read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The file, or the launch.
+    pub path: ArtifactPath,
+    /// The place in the file.
+    pub offset: Option<u64>,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// How far a reindex is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// The launches that are done.
+    pub done: usize,
+    /// All launches.
+    pub total: usize,
+}
+
+/// What a reindex did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReindexReport {
+    /// The launches whose rows are in the ledger now.
+    pub launches: u64,
+    /// The launches that were left alone: their writers live and keep their rows.
+    pub live: u64,
+    /// The launches that could not be indexed; a note says why.
+    pub failed: u64,
+    /// The events of the indexed launches.
+    pub events: u64,
+    /// The lines that are no events.
+    pub skipped_lines: u64,
+    /// What is wrong with the files.
+    pub notes: Vec<Note>,
+}
+
+/// Why a reindex stopped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReindexError {
+    /// The launches could not be listed.
+    #[error("could not list the launches")]
+    List(#[source] ArtifactError),
+    /// The ledger failed; no launch would fare better.
+    #[error("could not index {dir}")]
+    Ledger {
+        /// The launch at which it failed.
+        dir: ArtifactPath,
+        /// What it said.
+        #[source]
+        source: LedgerError,
+    },
+}
+
+/// Puts the rows of all launches of a home in place of what the ledger holds of them.
+///
+/// A launch that cannot be read, or whose rows contradict those of another, is noted and does not keep the rest from
+/// being indexed. One whose writer lives is indexed only if the ledger does not know it: else its writer keeps its rows,
+/// and is ahead of what can be read here.
+///
+/// Files are read on the thread that polls the future.
+///
+/// # Errors
+///
+/// [`ReindexError`] if the launches cannot be listed or the ledger fails.
+pub async fn reindex(
+    home: &Home,
+    ledger: &dyn Ledger,
+    progress: &mut (dyn FnMut(Progress) + Send),
+) -> Result<ReindexReport, ReindexError> {
+    let dirs = home.list_launch_artifact_dirs().map_err(ReindexError::List)?;
+    let mut report = ReindexReport::default();
+    for (done, dir) in dirs.iter().enumerate() {
+        progress(Progress { done, total: dirs.len() });
+        let stop = |source| ReindexError::Ledger { dir: dir.clone(), source };
+        let folded = match fold_unless_kept(home, dir, ledger).await {
+            Ok(Some(folded)) => folded,
+            Ok(None) => {
+                report.live += 1;
+                continue;
+            }
+            Err(Trouble::Launch(error)) => {
+                report.fail(dir, &error);
+                continue;
+            }
+            Err(Trouble::Ledger(source)) => return Err(stop(source)),
+        };
+        match ledger.replace_launch(&folded.rows).await {
+            Ok(()) => {
+                report.launches += 1;
+                report.events += folded.rows.launch.conversation_event_count;
+            }
+            Err(error) if is_about_the_rows(&error) => report.fail(dir, &error),
+            Err(source) => return Err(stop(source)),
+        }
+        report.skipped_lines += folded.skipped_lines;
+        report.notes.extend(folded.notes);
+    }
+    progress(Progress { done: dirs.len(), total: dirs.len() });
+    Ok(report)
+}
+
+/// Reads the rows of one launch.
+///
+/// # Errors
+///
+/// [`ArtifactError`] if there is no header to begin with, or a file cannot be read. What is wrong with single lines and
+/// context files is noted.
+pub fn launch_rows(home: &Home, dir: &ArtifactPath) -> Result<FoldedLaunch, ArtifactError> {
+    fold(&home.open_launch(dir)?)
+}
+
+fn fold(launch: &LaunchDir) -> Result<FoldedLaunch, ArtifactError> {
+    let mut reading = Reading { launch, fold: Fold::new(launch.header().clone()), skipped_lines: 0, notes: Vec::new() };
+    let path = launch.conversation_path()?;
+    let is_missing = match launch.conversation() {
+        Ok(conversation) => {
+            reading.take_all(&path, conversation)?;
+            false
+        }
+        Err(error) if error.is_not_found() => {
+            reading.note(path, None, String::from("it is missing"));
+            true
+        }
+        Err(error) => return Err(error),
+    };
+    let mut rows = reading.fold.into_rows();
+    if is_missing {
+        rows.launch.conversation_path = None;
+    }
+    Ok(FoldedLaunch { rows, skipped_lines: reading.skipped_lines, notes: reading.notes })
+}
+
+/// One launch being read.
+struct Reading<'a> {
+    launch: &'a LaunchDir,
+    fold: Fold,
+    skipped_lines: u64,
+    notes: Vec<Note>,
+}
+
+impl Reading<'_> {
+    fn take_all(&mut self, path: &ArtifactPath, mut conversation: ConversationReader) -> Result<(), ArtifactError> {
+        while let Some(stretch) = conversation.next()? {
+            if let Some(reason) = &stretch.skipped {
+                self.skipped_lines += 1;
+                self.note(path.clone(), Some(stretch.offset), reason.to_string());
+            }
+            let context = match &stretch.line {
+                Some(Line::Event(Event { payload: Payload::TurnOpened { turn, context_sha256 }, .. })) => {
+                    self.context(turn, context_sha256)?
+                }
+                _ => None,
+            };
+            self.fold.apply(FoldLine { bytes: stretch.bytes, line: stretch.line.as_ref() }, context);
+        }
+        if let Some(tail) = conversation.tail() {
+            self.note(path.clone(), Some(tail.offset), String::from("the last line is torn"));
+            self.fold.apply(FoldLine { bytes: tail.bytes, line: None }, None);
+        }
+        Ok(())
+    }
+
+    /// Reads the context of a turn. One that is missing or makes no sense leaves the turn without assets and decisions.
+    fn context(&mut self, turn: &Turn, sha256: &Sha256Hex) -> Result<Option<TurnContext>, ArtifactError> {
+        let path = self.launch.context_path(turn.ordinal)?;
+        match self.launch.context(turn.ordinal) {
+            Ok((context, _)) if context.turn_id != turn.id => {
+                self.note(path, None, format!("it is the context of {}, not of {}", context.turn_id, turn.id));
+                Ok(None)
+            }
+            Ok((context, found)) => {
+                if found != *sha256 {
+                    self.note(path, None, String::from("it was changed after the turn was opened"));
+                }
+                Ok(Some(context))
+            }
+            Err(error) => {
+                self.note(path, None, in_full(&error));
+                Ok(None)
+            }
+        }
+    }
+
+    fn note(&mut self, path: ArtifactPath, offset: Option<u64>, reason: String) {
+        if self.notes.len() < NOTES_PER_LAUNCH {
+            self.notes.push(Note { path, offset, reason });
+        }
+    }
+}
+
+impl ReindexReport {
+    fn fail(&mut self, dir: &ArtifactPath, error: &dyn Error) {
+        self.failed += 1;
+        self.notes.push(Note { path: dir.clone(), offset: None, reason: in_full(error) });
+    }
+}
+
+/// What keeps one launch from being indexed, or all of them.
+enum Trouble {
+    Launch(ArtifactError),
+    Ledger(LedgerError),
+}
+
+/// Reads the rows of a launch, unless its writer lives and keeps them in this ledger.
+async fn fold_unless_kept(
+    home: &Home,
+    dir: &ArtifactPath,
+    ledger: &dyn Ledger,
+) -> Result<Option<FoldedLaunch>, Trouble> {
+    let launch = home.open_launch(dir).map_err(Trouble::Launch)?;
+    if launch.is_live().map_err(Trouble::Launch)? {
+        match ledger.launch(launch.header().id).await {
+            Ok(_) => return Ok(None),
+            Err(LedgerError::NotFound { .. }) => {}
+            Err(error) => return Err(Trouble::Ledger(error)),
+        }
+    }
+    fold(&launch).map(Some).map_err(Trouble::Launch)
+}
+
+/// Tells whether a ledger refused the rows, and not the work.
+fn is_about_the_rows(error: &LedgerError) -> bool {
+    matches!(error, LedgerError::AlreadyExists { .. } | LedgerError::NotFound { .. } | LedgerError::Conflict { .. })
+}
+
+/// Returns what an error says, with its causes.
+fn in_full(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
