@@ -1,0 +1,353 @@
+//! What a launch has spent by its requests, and what a provider's running totals hold beyond that.
+//!
+//! A provider that states a running total counts requests in it that no line shows: those of a subagent, a title, a
+//! summary. So each total becomes one *remainder* record per model: the total less all records of that model before it,
+//! earlier remainders included. Requests and remainders together then are what the provider says.
+//!
+//! Three rules keep that so:
+//!
+//! * Models are compared by their name without its `[…]` suffix. A record whose model is in no total counts as one of
+//!   the main agent's model.
+//! * `trace_model::fold` takes what a request adds after a total out of that total's remainder, if the request was first
+//!   seen in the turn of the total or before. The account does the same, so that it knows what the records add up to.
+//! * A total that is less than the one before it is that of a new process, which counts from zero.
+
+use alloc::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    format,
+    string::String,
+    vec::Vec,
+};
+use core::mem;
+
+use trace_model::{
+    money::NanoUsd,
+    usage::{UsageReport, base_model},
+    words::{Grain, Quality},
+};
+
+/// The four classes of tokens: input, cache read, cache write, output.
+pub(crate) type Classes = [Option<u64>; 4];
+
+/// How many models an account tells apart; further ones count together, as one of an unknown name.
+const MAX_MODELS: usize = 256;
+
+/// How many remainders are remembered. Requests come late by a turn or two, not by hundreds.
+const MAX_REMAINDERS: usize = 256;
+
+/// When a record was first seen: it decides which totals hold the record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Moment {
+    turn: u64,
+    process: u64,
+}
+
+/// What a provider states at the end of a turn.
+#[derive(Debug, Default)]
+pub(crate) struct Statement {
+    /// The running total by model; `None` where the provider states none.
+    pub(crate) models: Option<Vec<ModelTotal>>,
+    /// What the main agent's requests of this turn alone add up to.
+    pub(crate) turn: Option<Classes>,
+    /// The running total of the cost.
+    pub(crate) cost: Option<NanoUsd>,
+    /// The model of the main agent.
+    pub(crate) main_model: Option<String>,
+}
+
+/// What is stated of one model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ModelTotal {
+    /// The model as the provider names it.
+    pub(crate) model: String,
+    pub(crate) classes: Classes,
+    pub(crate) cost: Option<NanoUsd>,
+    pub(crate) context_window: Option<u64>,
+}
+
+/// What a statement comes to.
+#[derive(Debug)]
+pub(crate) struct Settled {
+    /// What no earlier record holds: one remainder per model.
+    pub(crate) remainders: Vec<UsageReport>,
+    /// What the turn alone cost.
+    pub(crate) cost: Option<NanoUsd>,
+    /// Whether the records add up to more than what was stated.
+    pub(crate) contradicted: bool,
+}
+
+/// The account of one launch.
+#[derive(Debug, Default)]
+pub(crate) struct Account {
+    turn: u64,
+    process: u64,
+    /// How many statements there were in the launch.
+    statements: u64,
+    /// What the records up to the last statement add up to, in this process.
+    before: Ledger,
+    /// What was added since.
+    since: Ledger,
+    /// The part of it that the main agent added.
+    since_by_main: Sum,
+    remainders: VecDeque<Remainder>,
+    /// The last total of each model.
+    totals: BTreeMap<String, Classes>,
+    cost: NanoUsd,
+    context_windows: BTreeMap<String, u64>,
+}
+
+/// A sum of tokens. It is signed because a correction may take away what was counted elsewhere.
+type Sum = [i128; 4];
+
+/// Sums by the base name of the model, with the money of the remainders.
+#[derive(Debug, Default)]
+struct Ledger(BTreeMap<String, (Sum, NanoUsd)>);
+
+impl Ledger {
+    fn entry(&mut self, model: &str) -> &mut (Sum, NanoUsd) {
+        let model = if self.0.contains_key(model) || self.0.len() < MAX_MODELS { model } else { "" };
+        self.0.entry(String::from(model)).or_default()
+    }
+
+    /// Adds up the models that are chosen.
+    fn sum(&self, chosen: impl Fn(&str) -> bool) -> (Sum, NanoUsd) {
+        let mut total = <(Sum, NanoUsd)>::default();
+        for (_, (sum, cost)) in self.0.iter().filter(|(model, _)| chosen(model)) {
+            add(&mut total.0, *sum);
+            total.1 = total.1.saturating_add(*cost);
+        }
+        total
+    }
+}
+
+fn add(sum: &mut Sum, other: Sum) {
+    for (sum, other) in sum.iter_mut().zip(other) {
+        *sum = sum.saturating_add(other);
+    }
+}
+
+/// Returns what `new` is more than `old`, class by class; unknown counts as nothing.
+fn difference(new: Classes, old: Classes) -> Sum {
+    let known = |classes: Classes| classes.map(|class| i128::from(class.unwrap_or(0)));
+    let mut sum = known(new);
+    add(&mut sum, known(old).map(|class| -class));
+    sum
+}
+
+/// Returns what a stated figure is more than the sum, and whether the sum is more than the figure.
+fn beyond(stated: Classes, sum: Sum) -> (Classes, bool) {
+    let mut rest = stated;
+    let mut contradicted = false;
+    for (class, sum) in rest.iter_mut().zip(sum) {
+        let sum = u64::try_from(sum.max(0)).unwrap_or(u64::MAX);
+        contradicted |= class.is_some_and(|class| class < sum);
+        *class = class.map(|class| class.saturating_sub(sum));
+    }
+    (rest, contradicted)
+}
+
+/// A remainder, as far as no later request was found to be a part of it.
+#[derive(Debug)]
+struct Remainder {
+    turn: u64,
+    model: String,
+    rest: Classes,
+}
+
+impl Account {
+    /// Returns the moment for a record that is seen now for the first time.
+    pub(crate) const fn now(&self) -> Moment {
+        Moment { turn: self.turn, process: self.process }
+    }
+
+    /// Returns the size of the model's context window, if a statement has told it.
+    pub(crate) fn context_window(&self, model: &str) -> Option<u64> {
+        self.context_windows.get(base_model(model)).copied()
+    }
+
+    /// Notes that a further turn began.
+    pub(crate) const fn begin_turn(&mut self) {
+        self.turn += 1;
+    }
+
+    /// Notes that a new process prints from here on.
+    pub(crate) fn begin_process(&mut self) {
+        self.process += 1;
+        self.since = Ledger::default();
+        self.since_by_main = Sum::default();
+        self.count_from_zero();
+    }
+
+    fn count_from_zero(&mut self) {
+        self.before = Ledger::default();
+        self.remainders.clear();
+        self.totals.clear();
+        self.cost = NanoUsd::ZERO;
+    }
+
+    /// Notes that a record first seen at `seen` now says `new` where it said `old`.
+    pub(crate) fn change(&mut self, seen: Moment, by_main: bool, model: &str, old: Classes, new: Classes) {
+        if seen.process != self.process {
+            return;
+        }
+        let change = difference(new, old);
+        self.lessen_remainder(seen.turn, base_model(model), change);
+        add(&mut self.since.entry(base_model(model)).0, change);
+        if by_main {
+            add(&mut self.since_by_main, change);
+        }
+    }
+
+    fn lessen_remainder(&mut self, turn: u64, model: &str, change: Sum) {
+        let holders = self.remainders.iter_mut().filter(|remainder| remainder.turn >= turn);
+        let Some(holder) = holders.min_by_key(|remainder| (remainder.turn, remainder.model != model)) else { return };
+        let old = holder.rest;
+        holder.rest = beyond(old, change).0;
+        add(&mut self.before.entry(&holder.model).0, difference(holder.rest, old));
+    }
+
+    /// Takes what the provider states at the end of a turn.
+    ///
+    /// * A running total is exact.
+    /// * A total without any model says that nothing was spent, provided that nothing else says otherwise.
+    /// * Where there is no running total, the figure for the turn leaves out subagents and side requests. So the
+    ///   remainder is what this figure holds beyond the main agent's requests of the turn, and a lower bound.
+    /// * Where the records add up to more than the total, they stay what they are and are a lower bound.
+    pub(crate) fn settle(&mut self, statement: Statement) -> Settled {
+        self.statements += 1;
+        let main_model = statement.main_model;
+        let has_models = statement.models.is_some();
+        let models = merge_by_base(statement.models.unwrap_or_default());
+        let stated_nothing = statement.turn.is_none_or(|turn| turn.iter().flatten().all(|class| *class == 0))
+            && self.since.sum(|_| true).0 == Sum::default();
+        if self.is_of_new_process(&models, statement.cost) {
+            self.count_from_zero();
+        }
+        let cost = statement.cost.map(|cost| cost.saturating_sub(self.cost));
+        self.cost = self.cost.max(statement.cost.unwrap_or_default());
+        let rest_of_cost = statement.cost.map(|cost| cost.saturating_sub(self.before.sum(|_| true).1));
+        let of_main = |classes: Classes| ModelTotal {
+            model: main_model.clone().unwrap_or_default(),
+            classes,
+            cost: rest_of_cost,
+            context_window: None,
+        };
+        let (owed, contradicted, quality) = if !models.is_empty() {
+            let (owed, contradicted) = self.beyond_records(&models, main_model.as_deref(), statement.cost);
+            (owed, contradicted, if contradicted { Quality::LowerBound } else { Quality::Exact })
+        } else if has_models && stated_nothing {
+            (Vec::from([of_main([Some(0); 4])]), false, Quality::Exact)
+        } else {
+            let (classes, contradicted) = beyond(statement.turn.unwrap_or_default(), self.since_by_main);
+            let owed = (statement.turn.is_some() || statement.cost.is_some()).then(|| of_main(classes));
+            (owed.into_iter().collect(), contradicted, Quality::LowerBound)
+        };
+        for (model, (sum, _)) in mem::take(&mut self.since).0 {
+            add(&mut self.before.entry(&model).0, sum);
+        }
+        self.since_by_main = Sum::default();
+        self.remember(&models);
+        let remainders = owed.into_iter().map(|owed| self.remainder(owed, quality)).collect();
+        Settled { remainders, cost, contradicted }
+    }
+
+    /// Tells whether a running total fell. An absent or empty one is no sign: an error may state nothing.
+    fn is_of_new_process(&self, models: &[ModelTotal], cost: Option<NanoUsd>) -> bool {
+        if models.is_empty() {
+            return cost.is_some_and(|cost| cost != NanoUsd::ZERO && cost < self.cost);
+        }
+        models.iter().any(|total| {
+            let before = self.totals.get(base_model(&total.model)).copied().unwrap_or_default();
+            total.classes.iter().zip(before).any(|(class, before)| class.is_some() && *class < before)
+        })
+    }
+
+    /// Returns what each total holds beyond the records of its model, and whether the records of any are more.
+    fn beyond_records(
+        &self,
+        models: &[ModelTotal],
+        main: Option<&str>,
+        cost: Option<NanoUsd>,
+    ) -> (Vec<ModelTotal>, bool) {
+        let main = main.map(base_model).filter(|main| models.iter().any(|total| base_model(&total.model) == *main));
+        // Where the totals leave out the model that the agent began with, the first one stands for it.
+        let main = main.or_else(|| models.first().map(|total| base_model(&total.model)));
+        let named: BTreeSet<&str> = models.iter().map(|total| base_model(&total.model)).collect();
+        let stated_costs: NanoUsd = models.iter().filter_map(|total| total.cost).sum();
+        let mut contradicted = false;
+        let owed = models.iter().map(|total| {
+            let base = base_model(&total.model);
+            let is_main = main == Some(base);
+            let belongs = |model: &str| model == base || (is_main && !named.contains(model));
+            let (mut sum, spent) = self.before.sum(belongs);
+            add(&mut sum, self.since.sum(belongs).0);
+            let (classes, less) = beyond(total.classes, sum);
+            contradicted |= less;
+            // The main model bears what no model's own figure tells.
+            let untold = cost.filter(|_| is_main).map(|cost| cost.saturating_sub(stated_costs));
+            let cost = total.cost.or(untold).map(|cost| cost.saturating_sub(spent));
+            ModelTotal { classes, cost, ..total.clone() }
+        });
+        (owed.collect(), contradicted)
+    }
+
+    fn remember(&mut self, models: &[ModelTotal]) {
+        for total in models {
+            let base = base_model(&total.model);
+            if self.totals.len() < MAX_MODELS || self.totals.contains_key(base) {
+                self.totals.insert(String::from(base), total.classes);
+                if let Some(window) = total.context_window {
+                    self.context_windows.insert(String::from(base), window);
+                }
+            }
+        }
+    }
+
+    /// Takes one remainder into the account and returns its record.
+    fn remainder(&mut self, owed: ModelTotal, quality: Quality) -> UsageReport {
+        let base = base_model(&owed.model);
+        let (sum, cost) = self.before.entry(base);
+        add(sum, difference(owed.classes, Classes::default()));
+        *cost = cost.saturating_add(owed.cost.unwrap_or_default());
+        if self.remainders.len() == MAX_REMAINDERS {
+            self.remainders.pop_front();
+        }
+        self.remainders.push_back(Remainder { turn: self.turn, model: String::from(base), rest: owed.classes });
+        let key = format!("remainder:{}:{}", self.statements, if base.is_empty() { "unknown" } else { base });
+        let [input_tokens, cache_read_tokens, cache_write_tokens, output_tokens] = owed.classes;
+        UsageReport {
+            input_tokens,
+            cache_read_tokens,
+            cache_write_tokens,
+            output_tokens,
+            context_window_tokens: owed.context_window,
+            reported_cost_usd: owed.cost,
+            model: Some(owed.model).filter(|model| !model.is_empty()),
+            ..UsageReport::new(key, Grain::Turn, quality)
+        }
+    }
+}
+
+/// Makes one total of those whose models differ in their suffix only; it bears the first one's name.
+fn merge_by_base(models: Vec<ModelTotal>) -> Vec<ModelTotal> {
+    let mut merged: Vec<ModelTotal> = Vec::new();
+    let mut positions: BTreeMap<String, usize> = BTreeMap::new();
+    for total in models {
+        let next = merged.len();
+        let position = *positions.entry(String::from(base_model(&total.model))).or_insert(next);
+        match merged.get_mut(position) {
+            Some(first) => {
+                for (sum, class) in first.classes.iter_mut().zip(total.classes) {
+                    *sum = [*sum, class].into_iter().flatten().reduce(u64::saturating_add);
+                }
+                first.cost = [first.cost, total.cost].into_iter().flatten().reduce(NanoUsd::saturating_add);
+                first.context_window = first.context_window.max(total.context_window);
+            }
+            None => merged.push(total),
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests;

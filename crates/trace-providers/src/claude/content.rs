@@ -1,0 +1,154 @@
+//! Blocks of content to items of the exchange.
+//!
+//! A tool call is an item that starts on the `assistant` line and is completed by the `tool_result` on a `user` line, or,
+//! for tools that the server runs, by a `…_tool_result` block on a later `assistant` line. A call of the `Bash` tool is a
+//! command: its text is what a shell is given. Pictures and documents are told by type and size and not copied.
+
+use alloc::{borrow::Cow, format, string::String, vec, vec::Vec};
+
+use trace_model::event::{ConversationEvent, Item, ItemStatus};
+
+use crate::{json::Json, recent::Recent};
+
+/// The items that were started and not completed.
+#[derive(Debug, Default)]
+pub(super) struct OpenItems {
+    items: Recent<Item>,
+}
+
+/// What the client says beside the result of a tool, as `tool_use_result`.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Beside {
+    exit_code: Option<i32>,
+    interrupted: bool,
+}
+
+impl Beside {
+    pub(super) fn read(json: Json<'_>) -> Self {
+        let [exit_code, interrupted] = json.fields(["exit_code", "interrupted"]);
+        Self {
+            exit_code: exit_code.and_then(|code| code.source().parse().ok()),
+            interrupted: interrupted.is_some_and(Json::is_true),
+        }
+    }
+}
+
+/// What a block of content is.
+pub(super) enum Block {
+    Event(ConversationEvent),
+    /// Known to be nothing to show.
+    Silent,
+    Unknown(String),
+}
+
+impl OpenItems {
+    /// Takes one block of a reply; `id` names a block that has no id of its own.
+    pub(super) fn block_of_reply(&mut self, block: Json<'_>, id: impl FnOnce() -> String) -> Block {
+        let [kind, text, thinking] = block.fields(["type", "text", "thinking"]).map(|field| field.and_then(Json::text));
+        let completed = |item| Block::Event(ConversationEvent::ItemCompleted { turn_id: None, item });
+        let owned = |text: Option<Cow<'_, str>>| text.unwrap_or_default().into_owned();
+        match kind.as_deref().unwrap_or_default() {
+            "text" => completed(Item::Message { id: id(), text: owned(text), phase: None }),
+            "thinking" => completed(Item::Thought { id: id(), text: owned(thinking) }),
+            // Only the model can read it.
+            "redacted_thinking" => Block::Silent,
+            kind if kind.ends_with("tool_use") => {
+                Block::Event(ConversationEvent::ItemStarted { turn_id: None, item: self.start(block) })
+            }
+            kind if kind.ends_with("tool_result") => Block::Event(self.complete(block, Beside::default())),
+            kind => Block::Unknown(String::from(kind)),
+        }
+    }
+
+    fn start(&mut self, call: Json<'_>) -> Item {
+        let [id, name, input] = call.fields(["id", "name", "input"]);
+        let id = id.and_then(Json::name).unwrap_or_default();
+        let name = name.and_then(Json::name).unwrap_or_default();
+        let command = input.and_then(|input| input.field("command")).and_then(Json::name);
+        let item = match command.filter(|_| name == "Bash") {
+            Some(command) => Item::Command {
+                id: id.clone(),
+                command: vec![String::from("bash"), String::from("-c"), command],
+                cwd: None,
+                status: ItemStatus::Running,
+                output: None,
+                exit_code: None,
+                duration_ms: None,
+            },
+            None => Item::Tool {
+                id: id.clone(),
+                name,
+                status: ItemStatus::Running,
+                input: input.map(|input| String::from(input.source())),
+                output: None,
+            },
+        };
+        // What the item holds is a part of its block.
+        self.items.insert(&id, item.clone(), call.source().len() + size_of::<Item>());
+        item
+    }
+
+    /// Takes the result of a tool and returns the whole item.
+    ///
+    /// A call that was not seen, or is forgotten, has no name.
+    pub(super) fn complete(&mut self, result: Json<'_>, beside: Beside) -> ConversationEvent {
+        let [id, content, is_error] = result.fields(["tool_use_id", "content", "is_error"]);
+        let id = id.and_then(Json::name).unwrap_or_default();
+        let done = match (beside.interrupted, is_error.is_some_and(Json::is_true)) {
+            (true, _) => ItemStatus::Interrupted,
+            (false, true) => ItemStatus::Failed,
+            (false, false) => ItemStatus::Completed,
+        };
+        let said = content.map(text_of_result);
+        let mut item = self.items.remove(&id).unwrap_or_else(|| Item::Tool {
+            id,
+            name: String::from("unknown"),
+            status: done,
+            input: None,
+            output: None,
+        });
+        match &mut item {
+            Item::Command { status, output, exit_code, .. } => {
+                *status = done;
+                *output = said;
+                *exit_code = beside.exit_code;
+            }
+            Item::Tool { status, output, .. } => {
+                *status = done;
+                *output = said;
+            }
+            Item::File { .. } | Item::Message { .. } | Item::Thought { .. } => {}
+        }
+        ConversationEvent::ItemCompleted { turn_id: None, item }
+    }
+}
+
+/// Returns what a tool answered, as text.
+fn text_of_result(content: Json<'_>) -> String {
+    if let Some(text) = content.text() {
+        return text.into_owned();
+    }
+    let mut pieces: Vec<String> = Vec::new();
+    content.for_each_element(|block| pieces.push(text_of_block(block)));
+    // A result of another kind, such as the error object of a server's tool, is shown as it is.
+    if pieces.is_empty() && content.source() != "[]" { String::from(content.source()) } else { pieces.join("\n") }
+}
+
+fn text_of_block(block: Json<'_>) -> String {
+    let [kind, text, source] = block.fields(["type", "text", "source"]);
+    let kind = kind.and_then(Json::text).unwrap_or_default();
+    if kind == "text" {
+        return text.and_then(Json::text).unwrap_or_default().into_owned();
+    }
+    let [media_type, data] = source.map(|source| source.fields(["media_type", "data"])).unwrap_or_default();
+    let media_type = media_type.and_then(Json::text).unwrap_or_default();
+    match data.and_then(Json::text) {
+        Some(data) => format!("[{kind} {media_type}, {} bytes]", decoded_len(&data)),
+        None => format!("[{kind}]"),
+    }
+}
+
+/// Returns how many bytes a Base64 text stands for.
+fn decoded_len(base64: &str) -> usize {
+    base64.trim_end_matches('=').len() / 4 * 3 + base64.trim_end_matches('=').len() % 4 * 3 / 4
+}

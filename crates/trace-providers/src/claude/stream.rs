@@ -1,0 +1,340 @@
+//! `claude -p --output-format stream-json --verbose`: what each line means.
+//!
+//! Sources: superset-sh/superset@5953a894bf38 packages/chat-runtime/src/harness/claude/fixtures (recorded from a client
+//! of 2026), banteg/takopi tests/fixtures/claude_stream_json_session.jsonl, docs.rs `claus` 0.2.2, hexdocs `claude_code`
+//! ResultMessage, <https://platform.claude.com/docs/en/agent-sdk/cost-tracking>, and recordings of Claude Code 2.1.
+//!
+//! | line | what becomes of it |
+//! |---|---|
+//! | `system`/`init` | a receipt; announces a prompt |
+//! | `system`/`task_started` | the id of a subagent |
+//! | other `system`, `rate_limit_event` | nothing: progress, hooks and compaction are no part of the exchange and cost nothing of their own |
+//! | `assistant` | items; an error; the usage of its reply |
+//! | `user` | the prompt, or the results of tools |
+//! | `stream_event` | deltas of text and thinking; the usage of its reply |
+//! | `result` | errors; the remainders of the running total; the result |
+//!
+//! With partial messages the whole `assistant` lines come as well. Both are observed: `root_output` passes over a whole
+//! message after deltas.
+
+use alloc::{
+    collections::BTreeSet,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+
+use trace_model::{
+    event::{ConversationEvent, Receipt},
+    span::ByteSpan,
+    timestamp::Timestamp,
+    usage::{Agent, UsageReport},
+    words::Provider,
+};
+
+use super::{
+    agents::Agents,
+    content::{Beside, Block, OpenItems},
+    prompts::{Prompts, prompt_of},
+    replies::{Message, Replies},
+    result::TurnResult,
+};
+use crate::{
+    account::Account,
+    interpreter::Records,
+    json::Json,
+    observation::{Note, NoteKind, Observation, Observed},
+    recent::Recent,
+};
+
+/// How many unknown types are noted. A stream of nothing but unknown types is no stream of Claude Code.
+const MAX_UNKNOWN_TYPES: usize = 64;
+
+/// The rules of the stream, and what they remember of it.
+#[derive(Debug, Default)]
+pub(crate) struct ClaudeStream {
+    receipt: Option<Receipt>,
+    agents: Agents,
+    prompts: Prompts,
+    replies: Replies,
+    /// The reply that each agent is streaming, by the tool call that the agent runs under; the main agent's has none.
+    streaming: Recent<String>,
+    items: OpenItems,
+    account: Account,
+    /// Whether the error that the turn ends with was told already.
+    is_error_told: bool,
+    unknown_types: BTreeSet<String>,
+}
+
+/// Where an observation comes from and goes to.
+struct Line<'o> {
+    agent: Agent,
+    span: ByteSpan,
+    out: &'o mut Vec<Observation>,
+}
+
+impl Line<'_> {
+    fn event(&mut self, event: ConversationEvent) {
+        self.out.push(Observation::Event(Observed { event, agent: self.agent.clone(), span: Some(self.span) }));
+    }
+
+    fn usage(&mut self, report: Option<UsageReport>) {
+        self.out.extend(report.map(Observation::Usage));
+    }
+
+    fn note(&mut self, kind: NoteKind, detail: String) {
+        self.out.push(Observation::Note(Note { offset: self.span.start(), kind, detail }));
+    }
+}
+
+impl Records for ClaudeStream {
+    fn is_record(json: Json<'_>) -> bool {
+        super::is_record(json)
+    }
+
+    fn record(&mut self, json: Json<'_>, span: ByteSpan, out: &mut Vec<Observation>) {
+        let [kind, parent] = json.fields(["type", "parent_tool_use_id"]).map(|field| field.and_then(Json::name));
+        let mut line = Line { agent: self.agents.under(parent.as_deref()), span, out };
+        match kind.as_deref() {
+            Some("system") => self.system(json, &mut line),
+            Some("assistant") => self.assistant(json, &mut line),
+            Some("user") => self.user(json, &mut line),
+            Some("stream_event") => self.stream_event(json, parent.as_deref().unwrap_or_default(), &mut line),
+            Some("result") => self.result(json, &mut line),
+            Some("rate_limit_event") => {}
+            kind => self.unknown(kind.unwrap_or_default(), &mut line),
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<Observation>) {
+        let prompt = self.prompts.end();
+        self.begin_turn(prompt, out);
+    }
+}
+
+impl ClaudeStream {
+    /// Tells of a prompt, if there is one to tell of.
+    fn begin_turn(&mut self, prompt: Option<Observation>, out: &mut Vec<Observation>) {
+        if let Some(prompt) = prompt {
+            self.account.begin_turn();
+            self.is_error_told = false;
+            out.push(prompt);
+        }
+    }
+
+    /// Takes a line that the main agent's work on a prompt brings.
+    fn answered(&mut self, line: &mut Line<'_>) {
+        if line.agent.is_main() {
+            let prompt = self.prompts.answered(line.span);
+            self.begin_turn(prompt, line.out);
+        }
+    }
+
+    fn system(&mut self, json: Json<'_>, line: &mut Line<'_>) {
+        match json.field("subtype").and_then(Json::text).as_deref() {
+            Some("init") => self.init(json, line),
+            Some("task_started") => self.agents.started(json),
+            _ => {}
+        }
+    }
+
+    fn init(&mut self, json: Json<'_>, line: &mut Line<'_>) {
+        let [session, model, version] =
+            json.fields(["session_id", "model", "claude_code_version"]).map(|field| field.and_then(Json::name));
+        let before = self.receipt.as_ref().and_then(|receipt| receipt.provider_session_id.as_deref());
+        let is_new_session = before.is_some() && session.is_some() && before != session.as_deref();
+        if is_new_session {
+            self.account.begin_process();
+        }
+        let prompt = self.prompts.announced(line.span, is_new_session);
+        self.begin_turn(prompt, line.out);
+        let receipt = Receipt {
+            provider: Some(Provider::Claude),
+            provider_session_id: session,
+            provider_session_path: None,
+            model,
+            agent_version: version,
+        };
+        if self.receipt.as_ref() != Some(&receipt) {
+            line.out.push(Observation::Receipt(receipt.clone()));
+            self.receipt = Some(receipt);
+        }
+    }
+
+    fn assistant(&mut self, json: Json<'_>, line: &mut Line<'_>) {
+        self.answered(line);
+        let [message, error, api_error, at] = json.fields(["message", "error", "isApiErrorMessage", "timestamp"]);
+        let [id, model, content, usage] =
+            message.map(|message| message.fields(["id", "model", "content", "usage"])).unwrap_or_default();
+        let [id, model] = [id, model].map(|field| field.and_then(Json::name));
+        let message = Message {
+            id: id.as_deref().unwrap_or_default(),
+            model: model.as_deref(),
+            usage,
+            at: at.and_then(Json::text).and_then(|time| time.parse::<Timestamp>().ok()),
+        };
+        let code = error.and_then(Json::name);
+        let code = code.or_else(|| api_error.filter(|is_error| is_error.is_true()).map(|_| String::from("api_error")));
+        let report = self.usage_of(message, line);
+        match code {
+            // What stands in the place of a reply is the error's words.
+            Some(code) if message.is_synthetic() => {
+                let message = content.map(words).unwrap_or_default();
+                line.event(ConversationEvent::Error { code, message });
+                self.is_error_told = true;
+            }
+            code => {
+                self.blocks(message.id, content, line);
+                if let Some(code) = code {
+                    line.event(ConversationEvent::Error { code, message: content.map(words).unwrap_or_default() });
+                    self.is_error_told = true;
+                }
+            }
+        }
+        line.usage(report);
+    }
+
+    fn usage_of(&mut self, message: Message<'_>, line: &mut Line<'_>) -> Option<UsageReport> {
+        if message.is_synthetic() {
+            return None;
+        }
+        if message.id.is_empty() {
+            if message.usage.is_some() {
+                line.note(NoteKind::UsageWithoutKey, String::from("a reply without an id"));
+            }
+            return None;
+        }
+        self.replies.line(message, &line.agent, &mut self.account)
+    }
+
+    fn blocks(&mut self, id: &str, content: Option<Json<'_>>, line: &mut Line<'_>) {
+        let Some(content) = content else { return };
+        let mut position = 0_u64;
+        content.for_each_element(|block| {
+            let replies = &mut self.replies;
+            let found =
+                self.items.block_of_reply(block, || format!("{id}:{}", replies.next_block(id).unwrap_or(position)));
+            position += 1;
+            match found {
+                Block::Event(event) => line.event(event),
+                Block::Silent => {}
+                Block::Unknown(kind) => self.unknown(&format!("content block {kind:?}"), line),
+            }
+        });
+    }
+
+    fn user(&mut self, json: Json<'_>, line: &mut Line<'_>) {
+        let [message, beside, is_replay] = json.fields(["message", "tool_use_result", "isReplay"]);
+        let Some(content) = message.and_then(|message| message.field("content")) else { return };
+        if line.agent.is_main()
+            && let Some(text) = prompt_of(json, content)
+        {
+            let prompt = self.prompts.shown(text, is_replay.is_some_and(Json::is_true), line.span);
+            return self.begin_turn(prompt, line.out);
+        }
+        let beside = beside.map(Beside::read).unwrap_or_default();
+        content.for_each_element(|block| {
+            if block.field("type").and_then(Json::text).is_some_and(|kind| kind == "tool_result") {
+                self.answered(line);
+                line.event(self.items.complete(block, beside));
+            }
+        });
+    }
+
+    fn stream_event(&mut self, json: Json<'_>, parent: &str, line: &mut Line<'_>) {
+        self.answered(line);
+        let Some(event) = json.field("event") else { return };
+        let [kind, message, delta, usage, error] = event.fields(["type", "message", "delta", "usage", "error"]);
+        match kind.and_then(Json::text).as_deref().unwrap_or_default() {
+            "message_start" => self.message_start(message, parent, line),
+            "content_block_delta" => {
+                if let Some(event) = delta.and_then(delta_event) {
+                    line.event(event);
+                }
+            }
+            "message_delta" => {
+                let Some(usage) = usage else { return };
+                match self.streaming.get(parent) {
+                    Some(id) => line.usage(self.replies.delta(id, usage, &mut self.account)),
+                    None => line.note(NoteKind::UsageWithoutKey, String::from("message_delta of an unknown reply")),
+                }
+            }
+            "message_stop" => {
+                self.streaming.remove(parent);
+            }
+            "error" => {
+                let [code, message] = error.map(|error| error.fields(["type", "message"])).unwrap_or_default();
+                let [code, message] = [code, message].map(|field| field.and_then(Json::name).unwrap_or_default());
+                line.event(ConversationEvent::Error { code, message });
+                self.is_error_told = true;
+            }
+            "content_block_start" | "content_block_stop" | "ping" => {}
+            kind => self.unknown(&format!("stream_event {kind:?}"), line),
+        }
+    }
+
+    fn message_start(&mut self, message: Option<Json<'_>>, parent: &str, line: &mut Line<'_>) {
+        let [id, model, usage] = message.map(|message| message.fields(["id", "model", "usage"])).unwrap_or_default();
+        let [id, model] = [id, model].map(|field| field.and_then(Json::name));
+        let id = id.unwrap_or_default();
+        let message = Message { id: &id, model: model.as_deref(), usage, at: None };
+        let report = self.usage_of(message, line);
+        line.usage(report);
+        if !id.is_empty() && !message.is_synthetic() {
+            let held = id.len();
+            self.streaming.insert(parent, id, held);
+        }
+    }
+
+    fn result(&mut self, json: Json<'_>, line: &mut Line<'_>) {
+        self.answered(line);
+        let main_model = self.receipt.as_ref().and_then(|receipt| receipt.model.clone());
+        let result = TurnResult::read(json, main_model);
+        if !self.is_error_told {
+            for message in result.errors {
+                line.event(ConversationEvent::Error { code: result.error_code.clone(), message });
+            }
+        }
+        let settled = self.account.settle(result.statement);
+        if settled.contradicted {
+            let detail = "the requests add up to more than the total";
+            line.note(NoteKind::TotalBelowRequests, detail.to_string());
+        }
+        line.out.extend(settled.remainders.into_iter().map(Observation::Usage));
+        line.out.push(Observation::Result {
+            status: result.status,
+            cost_usd: settled.cost,
+            duration_secs: result.duration_secs,
+            span: line.span,
+        });
+        self.prompts.settled();
+        self.is_error_told = false;
+    }
+
+    /// Notes a type that these rules do not know, once.
+    fn unknown(&mut self, kind: &str, line: &mut Line<'_>) {
+        let kind = String::from(&kind[..kind.floor_char_boundary(100)]);
+        if self.unknown_types.len() < MAX_UNKNOWN_TYPES && self.unknown_types.insert(kind.clone()) {
+            line.note(NoteKind::UnknownType, kind);
+        }
+    }
+}
+
+/// Returns the step that a `content_block_delta` is; the pieces of a tool's input come whole later.
+fn delta_event(delta: Json<'_>) -> Option<ConversationEvent> {
+    let [kind, text, thinking] = delta.fields(["type", "text", "thinking"]).map(|field| field.and_then(Json::text));
+    match kind.as_deref() {
+        Some("text_delta") => Some(ConversationEvent::TextDelta { turn_id: None, content: text?.into_owned() }),
+        Some("thinking_delta") => {
+            Some(ConversationEvent::ReasoningDelta { turn_id: None, content: thinking?.into_owned() })
+        }
+        _ => None,
+    }
+}
+
+/// Returns the text of a reply's content.
+fn words(content: Json<'_>) -> String {
+    let mut words: Vec<String> = Vec::new();
+    content.for_each_element(|block| words.extend(block.field("text").and_then(Json::name)));
+    content.text().map_or_else(|| words.join("\n"), |text| text.into_owned())
+}

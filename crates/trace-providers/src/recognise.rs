@@ -1,0 +1,145 @@
+//! Which provider it is.
+
+use trace_model::words::Provider;
+
+use crate::{
+    claude,
+    json::Json,
+    lines::{Line, LineSplitter},
+};
+
+/// How far into a stream its provider is looked for, in bytes.
+///
+/// Its first object tells it. Warnings of a runtime may stand before that, and it may be long: Claude Code's lists all
+/// tools.
+const LOOK_AHEAD: usize = 1 << 20;
+
+/// How many objects of a stream may be of no known provider before one is: a runtime's own log, say.
+const FOREIGN_OBJECTS: u8 = 16;
+
+/// Programs, and commands of theirs, that run the program that they are given, and so tell nothing about it.
+const RUNNERS: [&str; 17] = [
+    "bun", "bunx", "deno", "dlx", "env", "exec", "nice", "node", "nohup", "npx", "pnpm", "run", "stdbuf", "time",
+    "timeout", "x", "yarn",
+];
+
+/// Returns the provider whose program the command runs, if its name is known.
+///
+/// A program is known by its file name or by the name of its package. What runs another program (`env`, `npx` …) is
+/// passed over with its options. A shell's script is not looked into: the stream will tell.
+///
+/// ```
+/// use trace_model::words::Provider;
+/// use trace_providers::recognise::by_command;
+///
+/// assert_eq!(by_command(&["/usr/local/bin/claude", "-p", "hi"]), Some(Provider::Claude));
+/// assert_eq!(by_command(&["env", "DEBUG=1", "npx", "-y", "@openai/codex@latest", "exec"]), Some(Provider::Codex));
+/// assert_eq!(by_command(&["cat", "claude"]), None);
+/// ```
+pub fn by_command(argv: &[impl AsRef<str>]) -> Option<Provider> {
+    let mut words = argv.iter().map(AsRef::as_ref);
+    let mut name = program(words.next()?);
+    while RUNNERS.contains(&name) {
+        let is_option = |word: &&str| {
+            word.starts_with('-') || word.contains('=') || word.starts_with(|first: char| first.is_ascii_digit())
+        };
+        name = program(words.find(|word| !is_option(word))?);
+    }
+    match name {
+        "claude" | "claude-code" => Some(Provider::Claude),
+        "codex" => Some(Provider::Codex),
+        "gemini" | "gemini-cli" => Some(Provider::Gemini),
+        "opencode" | "opencode-ai" => Some(Provider::OpenCode),
+        _ => None,
+    }
+}
+
+/// Returns the name of a program without its folder, the version of its package and its ending.
+fn program(word: &str) -> &str {
+    let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
+    let name = name.split('@').next().filter(|name| !name.is_empty()).unwrap_or(name);
+    [".exe", ".cmd", ".js", ".mjs"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
+}
+
+/// What is known about the provider of a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recognition {
+    /// It is this one, and its stream can be interpreted.
+    Decided(Provider),
+    /// More of the stream is needed.
+    Undecided,
+    /// It is none that can be interpreted; more of the stream changes nothing.
+    NotKnown,
+}
+
+/// Recognises a provider by what its program prints first.
+///
+/// The first line that is an object of a known provider decides. At most 1 MiB is looked at, and held if it is one line.
+#[derive(Debug)]
+pub struct StreamRecogniser {
+    lines: LineSplitter,
+    left: usize,
+    foreign: u8,
+    recognition: Recognition,
+}
+
+impl Default for StreamRecogniser {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl StreamRecogniser {
+    /// Returns a recogniser for a stream of which nothing was seen.
+    pub const fn new() -> Self {
+        Self {
+            lines: LineSplitter::with_limit(LOOK_AHEAD),
+            left: LOOK_AHEAD,
+            foreign: 0,
+            recognition: Recognition::Undecided,
+        }
+    }
+
+    /// Takes the next bytes of the stream and returns what is known now.
+    pub fn push(&mut self, bytes: &[u8]) -> &Recognition {
+        if self.recognition != Recognition::Undecided {
+            return &self.recognition;
+        }
+        let looked_at = bytes.get(..self.left).unwrap_or(bytes);
+        self.left -= looked_at.len();
+        self.read(|lines, on_line| lines.push(looked_at, on_line));
+        if self.left == 0 && self.recognition == Recognition::Undecided {
+            self.recognition = Recognition::NotKnown;
+        }
+        &self.recognition
+    }
+
+    /// Takes the end of the stream: a line without a line feed is read now, and nothing stays undecided.
+    pub fn finish(&mut self) -> &Recognition {
+        if self.recognition == Recognition::Undecided {
+            self.read(LineSplitter::finish);
+        }
+        if self.recognition == Recognition::Undecided {
+            self.recognition = Recognition::NotKnown;
+        }
+        &self.recognition
+    }
+
+    fn read(&mut self, feed: impl FnOnce(&mut LineSplitter, &mut dyn FnMut(Line<'_>))) {
+        let Self { lines, foreign, recognition, .. } = self;
+        feed(lines, &mut |line| {
+            if *recognition == Recognition::Undecided
+                && let Line::Whole(line) = line
+                && let Ok(text) = str::from_utf8(line.bytes)
+                && let Ok(json) = Json::object(text)
+            {
+                *foreign += 1;
+                if claude::is_record(json) {
+                    *recognition = Recognition::Decided(Provider::Claude);
+                } else if *foreign == FOREIGN_OBJECTS {
+                    *recognition = Recognition::NotKnown;
+                }
+            }
+        });
+    }
+}

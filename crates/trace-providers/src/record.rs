@@ -1,0 +1,157 @@
+//! A line to the JSON objects on it.
+
+use alloc::{borrow::Cow, format, string::String};
+
+use memchr::memmem;
+use trace_model::span::ByteSpan;
+
+use crate::{
+    json::Json,
+    lines::{WholeLine, count, span},
+    observation::{Note, NoteKind},
+};
+
+/// How many bytes the search for whole objects in a broken line may read, for each byte of the line.
+///
+/// A broken line can be made so that every object in it seems to reach to the end of the line. The limit keeps the time
+/// linear; a line that a crash glued together needs one or two.
+const SALVAGE_EFFORT: usize = 16;
+
+/// The longest piece of a message that a note repeats, in bytes.
+const DETAIL: usize = 200;
+
+/// What is on a line.
+pub(crate) enum Found<'a> {
+    Record(Json<'a>, ByteSpan),
+    Note(Note),
+}
+
+/// Reads a line and calls `each` for all that is on it: one object, or notes of what is wrong and what could be saved.
+///
+/// `is_record` tells which objects inside of a broken line are ones that the provider prints as a line.
+pub(crate) fn read_line(line: WholeLine<'_>, is_record: fn(Json<'_>) -> bool, each: &mut dyn FnMut(Found<'_>)) {
+    let note = |kind, at: usize, detail: &str| {
+        let detail = String::from(&detail[..detail.floor_char_boundary(DETAIL)]);
+        Note { offset: line.offset.saturating_add(count(at)), kind, detail }
+    };
+    let text = match str::from_utf8(line.bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(error) => {
+            each(Found::Note(note(NoteKind::InvalidUtf8, error.valid_up_to(), "")));
+            String::from_utf8_lossy(line.bytes)
+        }
+    };
+    let text = match without_lone_surrogates(&text) {
+        Some((repaired, at)) => {
+            each(Found::Note(note(NoteKind::LoneSurrogate, at, "")));
+            Cow::Owned(repaired)
+        }
+        None => text,
+    };
+    let error = match Json::object(&text) {
+        Ok(json) => return each(Found::Record(json, line.span())),
+        Err(error) => error,
+    };
+    // Where the text has other places than the bytes, only the line as a whole can be told.
+    let places_hold = text.len() == line.bytes.len();
+    let mut saved = 0_usize;
+    salvage(&text, is_record, &mut |at, json| {
+        saved += 1;
+        let part = if places_hold { span(line.offset + count(at), json.source().len()) } else { line.span() };
+        each(Found::Record(json, part));
+    });
+    each(Found::Note(if saved > 0 {
+        note(NoteKind::Salvaged, 0, &format!("{saved} whole on a broken line of {} bytes", line.bytes.len()))
+    } else if line.ended {
+        note(NoteKind::BadLine, 0, &format!("{error}"))
+    } else {
+        note(NoteKind::IncompleteTail, 0, &format!("{} bytes", line.bytes.len()))
+    }));
+}
+
+/// Finds the whole objects on a line that is none: a crash can glue a cut one and a whole one together, or leave a run
+/// of zero bytes before one.
+fn salvage<'a>(text: &'a str, is_record: fn(Json<'_>) -> bool, each: &mut dyn FnMut(usize, Json<'a>)) {
+    let mut effort = text.len().saturating_mul(SALVAGE_EFFORT);
+    let mut behind = 0;
+    for at in memmem::find_iter(text.as_bytes(), "{\"") {
+        let Some(candidate) = text.get(at..).filter(|_| at >= behind) else { continue };
+        match Json::prefix(candidate) {
+            Ok((json, rest)) => {
+                effort = effort.saturating_sub(json.source().len());
+                // One that is no record may be a part of a cut one; what is inside of it is looked at, too.
+                if is_record(json) {
+                    behind = text.len() - rest.len();
+                    each(at, json);
+                }
+            }
+            // The text has no line feed, so the column is how far the reading came.
+            Err(error) => effort = effort.saturating_sub(error.column()),
+        }
+        if effort == 0 {
+            return;
+        }
+    }
+}
+
+/// Returns the text with each escaped half of a surrogate pair replaced by the escape of U+FFFD, and the place of the
+/// first one; `None` if there is none.
+///
+/// JavaScript writes such halves where it cuts a string; they are no characters. An escape is six bytes long either way,
+/// so all places stay.
+fn without_lone_surrogates(text: &str) -> Option<(String, usize)> {
+    let mut repaired = String::new();
+    let mut copied = 0;
+    let mut first = None;
+    let mut escapes = Escapes { text, at: 0 };
+    while let Some((at, unit)) = escapes.next_unicode() {
+        let lone = match unit {
+            0xD800..=0xDBFF => {
+                let mut ahead = Escapes { text, at: escapes.at };
+                match ahead.next_unicode() {
+                    Some((next, 0xDC00..=0xDFFF)) if next == escapes.at => {
+                        escapes = ahead;
+                        false
+                    }
+                    _ => true,
+                }
+            }
+            0xDC00..=0xDFFF => true,
+            _ => false,
+        };
+        if lone {
+            first.get_or_insert(at);
+            repaired.push_str(text.get(copied..at)?);
+            repaired.push_str("\\ufffd");
+            copied = at + 6;
+        }
+    }
+    let first = first?;
+    repaired.push_str(text.get(copied..)?);
+    Some((repaired, first))
+}
+
+/// The `\u` escapes of a JSON text.
+struct Escapes<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Escapes<'_> {
+    /// Returns the place and the number of the next `\u` escape.
+    fn next_unicode(&mut self) -> Option<(usize, u32)> {
+        loop {
+            let at = self.at + memchr::memchr(b'\\', self.text.as_bytes().get(self.at..)?)?;
+            // A backslash and what it escapes: so the second one of a pair escapes nothing.
+            self.at = at + 2;
+            let digits = self.text.get(at..)?.strip_prefix("\\u").and_then(|rest| rest.get(..4));
+            if let Some(unit) = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok()) {
+                self.at = at + 6;
+                return Some((at, unit));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
