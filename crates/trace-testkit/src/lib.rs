@@ -1,1 +1,22 @@
-//! Placeholder line replaced by the crate's own documentation.
+//! What the tests of Trace share. Nothing of it is in a released program.
+//!
+//! * [`samples`]: fixed values of every kind of row.
+//! * [`suite`]: one function per rule of the ledger's contract; [`ledger_conformance!`] makes a test of each.
+//! * [`comparison`]: random calls, whose answers are those of the memory ledger.
+//! * [`strategies`]: arbitrary rows.
+//! * [`FaultLedger`]: a ledger whose n-th call fails.
+
+#![allow(
+    clippy::missing_panics_doc,
+    clippy::unwrap_used,
+    reason = "everything here runs inside of tests, where a panic is a test that failed"
+)]
+
+pub mod comparison;
+pub mod samples;
+pub mod strategies;
+pub mod suite;
+
+mod fault_ledger;
+
+pub use fault_ledger::{Fault, FaultLedger, Moment};
