@@ -265,12 +265,14 @@ impl Fold {
         self.turns.iter_mut().rev().find(|fold| fold.turn.id == id)
     }
 
-    /// Returns what changed since this was last called; at first, everything.
+    /// Returns what changed since this was last called, and the running turn; at first, everything.
     pub fn take_changes(&mut self) -> BoundaryRows {
         let launch = self.launch.clone();
         let launch_is_new = core::mem::replace(&mut self.changes.launch_is_new, false);
         let opened = core::mem::take(&mut self.changes.opened);
-        let updated = core::mem::take(&mut self.changes.updated);
+        let mut updated = core::mem::take(&mut self.changes.updated);
+        // Every line of the running turn moves its end.
+        updated.extend(self.running_turn().map(|turn| turn.id));
         let usage = core::mem::take(&mut self.changes.usage);
         let turn = |id: TurnId| self.turns().rev().find(|turn| turn.id == id).cloned();
         let turns_updated = updated
