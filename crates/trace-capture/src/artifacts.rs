@@ -30,11 +30,13 @@ mod reader;
 mod real_files;
 mod staging;
 mod system;
+mod turn_files;
 
 pub use effects::{Entry, EntryKind, Existing, FileEffects, FileHandle, Lock};
 pub use error::{AppendError, ArtifactError};
 pub use home::{Home, HomeConfig};
 pub use launch_dir::LaunchDir;
-pub use launch_files::{LaunchFiles, RawChunk, SyncHandles, TurnFiles, WrittenTurn};
+pub use launch_files::{LaunchFiles, RawChunk, SyncHandles};
 pub use reader::{ConversationReader, LINE_LIMIT, SkipReason, Stretch, Tail};
 pub use real_files::RealFiles;
+pub use turn_files::{TurnFiles, TurnWriter, WrittenTurn};

@@ -1,17 +1,10 @@
 //! The files of a launch that is being written.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Serialize};
 use trace_model::{
-    context::{Sha256Hex, TurnContext},
-    event::FileHash,
-    launch::LaunchHeader,
-    path::ArtifactPath,
-    timestamp::Timestamp,
+    context::Sha256Hex, event::FileHash, launch::LaunchHeader, path::ArtifactPath, timestamp::Timestamp,
     words::OutputStream,
 };
 
@@ -21,6 +14,7 @@ use super::{
     home::{Home, document},
     layout,
     staging::StagedFolder,
+    turn_files::{TurnWriter, WrittenTurn},
 };
 
 /// The open files of a launch that is being written: staged first, then published.
@@ -36,8 +30,6 @@ pub struct LaunchFiles {
     raw: Option<RawFiles>,
     /// The files that were written once, by name.
     written: BTreeMap<String, FileHash>,
-    /// Files of a turn that failed which could not be removed.
-    leftovers: Vec<PathBuf>,
 }
 
 /// The provider's own output.
@@ -65,30 +57,6 @@ pub struct RawChunk {
     pub len: u64,
 }
 
-/// What the files of a turn are made of.
-#[derive(Debug, Clone, Copy)]
-pub struct TurnFiles<'a> {
-    /// The turn's place in its launch, from 1.
-    pub ordinal: u32,
-    /// The system prompt, if there is one.
-    pub system: Option<&'a str>,
-    /// The task prompt, if there is one.
-    pub task: Option<&'a str>,
-    /// Assets and decisions.
-    pub context: &'a TurnContext,
-}
-
-/// Where the files of a turn are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WrittenTurn {
-    /// The file of the system prompt.
-    pub system_prompt_path: Option<ArtifactPath>,
-    /// The file of the task prompt.
-    pub task_prompt_path: Option<ArtifactPath>,
-    /// The hash of the context file.
-    pub context_sha256: Sha256Hex,
-}
-
 impl LaunchFiles {
     /// Makes the files of a launch in a staging folder, the lease first.
     ///
@@ -108,7 +76,7 @@ impl LaunchFiles {
         let conversation = AppendFile::create(home, &path(layout::CONVERSATION))?;
         let raw = if header.raw { Some(RawFiles::create(home, folder.path())?) } else { None };
         let dir = header.artifact_dir();
-        Ok(Self { home: home.clone(), dir, folder, conversation, raw, written, leftovers: Vec::new() })
+        Ok(Self { home: home.clone(), dir, folder, conversation, raw, written })
     }
 
     /// Syncs everything and gives the folder its name. When this returns, all that was written survives a power cut.
@@ -133,59 +101,14 @@ impl LaunchFiles {
         self.folder.remove();
     }
 
-    /// Writes and syncs the files of a turn.
-    ///
-    /// # Errors
-    ///
-    /// [`ArtifactError::Io`] if that fails; what was written of the turn is removed again, and the same turn may be
-    /// written anew.
-    pub fn write_turn(&mut self, files: &TurnFiles<'_>) -> Result<WrittenTurn, ArtifactError> {
-        self.remove_leftovers()?;
-        let turns = self.folder.path().join(layout::TURNS);
-        let mut context = Vec::new();
-        write_line(files.context, &mut context);
-        let [system, task, context_name] = layout::TURN_FILES.map(|suffix| layout::turn_file(files.ordinal, suffix));
-        let parts = [
-            (&system, files.system.map(str::as_bytes)),
-            (&task, files.task.map(str::as_bytes)),
-            (&context_name, Some(&*context)),
-        ];
-        let mut made = Vec::new();
-        let mut hashes = Vec::new();
-        let result = (|| {
-            for (name, bytes) in parts {
-                let Some(bytes) = bytes else { continue };
-                let path = self.folder.path().join(name);
-                let file = self.home.create_file(&path)?;
-                made.push(path.clone());
-                self.home.fill(file, &path, bytes)?;
-                hashes.push(hash_of(name, bytes));
-            }
-            self.home.sync_dir(&turns)
-        })();
-        if let Err(error) = result {
-            self.leftovers = made;
-            // What cannot be removed now is tried again before the next turn.
-            let _ = self.remove_leftovers();
-            return Err(error);
-        }
-        let context_sha256 = Sha256Hex::of(&context);
-        self.written.extend(hashes.into_iter().map(|hash| (hash.path.clone(), hash)));
-        Ok(WrittenTurn {
-            system_prompt_path: files.system.map(|_| self.dir.join(&system)).transpose()?,
-            task_prompt_path: files.task.map(|_| self.dir.join(&task)).transpose()?,
-            context_sha256,
-        })
+    /// Returns the writer of the files of turns, for the folder as it is called now.
+    pub fn turn_writer(&self) -> TurnWriter {
+        TurnWriter::new(self.home.clone(), self.folder.path().to_path_buf(), self.dir.clone())
     }
 
-    fn remove_leftovers(&mut self) -> Result<(), ArtifactError> {
-        while let Some(path) = self.leftovers.last() {
-            match self.home.at("remove", path, self.home.files().remove_file(path)) {
-                Err(error) if !error.is_not_found() => return Err(error),
-                _ => self.leftovers.pop(),
-            };
-        }
-        Ok(())
+    /// Takes in a turn that was opened: its files are files of the launch from now on.
+    pub fn add_turn(&mut self, turn: &WrittenTurn) {
+        self.written.extend(turn.hashes().iter().map(|hash| (hash.path.clone(), hash.clone())));
     }
 
     /// Appends an event, a whole line with its line feed, to the conversation: it survives the end of this process as
@@ -294,11 +217,11 @@ impl SyncHandles {
     }
 }
 
-fn hash_of(name: &str, bytes: &[u8]) -> FileHash {
+pub(super) fn hash_of(name: &str, bytes: &[u8]) -> FileHash {
     FileHash { path: String::from(name), bytes: len_of(bytes), sha256: Sha256Hex::of(bytes) }
 }
 
-fn write_line(value: &impl Serialize, buffer: &mut Vec<u8>) {
+pub(super) fn write_line(value: &impl Serialize, buffer: &mut Vec<u8>) {
     serde_json::to_writer(&mut *buffer, value).expect("contexts and chunks have no map whose keys are not text");
     buffer.push(b'\n');
 }

@@ -1,0 +1,155 @@
+//! Which ledger keeps the rows: a value, chosen when the ledger is opened.
+//!
+//! Every kind always exists. One that this build leaves out is an error that names the feature which brings it.
+
+use std::{fmt, path::PathBuf, str::FromStr, sync::Arc};
+
+use trace_model::ledger::{Ledger, LedgerError};
+use trace_store_memory::MemoryLedger;
+
+use crate::{
+    artifacts::{ArtifactError, Home, HomeConfig},
+    reindex::{ReindexError, reindex},
+};
+
+/// A kind of ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LedgerKind {
+    /// Rows live as long as the process. Opened for a home, it is filled from the artifacts.
+    Memory,
+    /// Rows are kept in one SQLite file, which several processes may share.
+    Sqlite,
+}
+
+impl LedgerKind {
+    /// Every kind; the first one that is compiled in is a new home's.
+    pub const ALL: &'static [Self] = &[Self::Sqlite, Self::Memory];
+
+    /// Returns the word for it in `home.json` and on the command line.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Sqlite => "sqlite",
+        }
+    }
+
+    /// Tells whether this build can open it.
+    pub const fn is_compiled(self) -> bool {
+        match self {
+            Self::Memory => true,
+            Self::Sqlite => cfg!(feature = "sqlite"),
+        }
+    }
+}
+
+impl fmt::Display for LedgerKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}
+
+impl FromStr for LedgerKind {
+    type Err = OpenError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let kind = Self::ALL.iter().copied().find(|kind| kind.as_str() == text);
+        kind.ok_or_else(|| OpenError::UnknownKind { word: text.to_owned() })
+    }
+}
+
+/// A ledger that is to be opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LedgerConfig {
+    /// An empty one in memory.
+    Memory,
+    /// One in a SQLite file, which is made if it is missing.
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// Why a ledger could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The word names no kind of ledger.
+    #[error("{word:?} is no ledger; there are memory and sqlite")]
+    UnknownKind {
+        /// The word.
+        word: String,
+    },
+    /// This build leaves it out.
+    #[error("the {kind} ledger is not compiled in; build with the feature `{feature}`")]
+    NotCompiled {
+        /// What was asked for.
+        kind: LedgerKind,
+        /// The feature of `trace-capture` that brings it.
+        feature: &'static str,
+    },
+    /// The ledger itself could not be opened.
+    #[error("could not open the {kind} ledger")]
+    Ledger {
+        /// What was asked for.
+        kind: LedgerKind,
+        /// Why.
+        #[source]
+        source: LedgerError,
+    },
+    /// What the home says about its ledger could not be read or written.
+    #[error("could not tell which ledger the home has")]
+    Home(#[source] ArtifactError),
+    /// The memory ledger could not be filled from the artifacts.
+    #[error("could not fill the memory ledger")]
+    Fill(#[source] ReindexError),
+}
+
+/// Opens the ledger.
+///
+/// # Errors
+///
+/// [`OpenError::NotCompiled`] if this build leaves it out; [`OpenError::Ledger`] if it cannot be opened.
+pub fn open_ledger(config: &LedgerConfig) -> Result<Arc<dyn Ledger>, OpenError> {
+    match config {
+        LedgerConfig::Memory => Ok(Arc::new(MemoryLedger::new())),
+        #[cfg(feature = "sqlite")]
+        LedgerConfig::Sqlite { path } => match trace_store_sqlite::SqliteLedger::open(path) {
+            Ok(ledger) => Ok(Arc::new(ledger)),
+            Err(source) => Err(OpenError::Ledger { kind: LedgerKind::Sqlite, source }),
+        },
+        #[cfg(not(feature = "sqlite"))]
+        LedgerConfig::Sqlite { .. } => Err(OpenError::NotCompiled { kind: LedgerKind::Sqlite, feature: "sqlite" }),
+    }
+}
+
+/// Opens the ledger of a home: the wanted kind, else the home's own, else the first one that is compiled in.
+///
+/// The first ledger that a home is opened with becomes its own. A memory ledger opens any home, and is filled from its
+/// artifacts. A file ledger is opened as it is; what it lacks, [`reindex`] brings.
+///
+/// # Errors
+///
+/// [`OpenError::NotCompiled`] if this build leaves the ledger out; [`OpenError::Home`] if `home.json` cannot be read or
+/// written; [`OpenError::Ledger`] and [`OpenError::Fill`] if the ledger cannot be opened or filled.
+///
+/// # Panics
+///
+/// Never: the path of a ledger with a file is known.
+pub fn open_home_ledger(home: &Home, wanted: Option<LedgerKind>) -> Result<Arc<dyn Ledger>, OpenError> {
+    let own = home.config().map_err(OpenError::Home)?.map(|config| config.ledger);
+    let first = || LedgerKind::ALL.iter().copied().find(|kind| kind.is_compiled()).unwrap_or(LedgerKind::Memory);
+    let kind = wanted.or(own).unwrap_or_else(first);
+    let ledger = match (kind, home.ledger_path(kind)) {
+        (LedgerKind::Sqlite, Some(path)) => open_ledger(&LedgerConfig::Sqlite { path })?,
+        (LedgerKind::Memory, _) | (_, None) => {
+            let ledger = open_ledger(&LedgerConfig::Memory)?;
+            // A memory ledger answers at once, so that nothing is waited for on this thread.
+            pollster::block_on(reindex(home, &*ledger, &mut |_| {})).map_err(OpenError::Fill)?;
+            ledger
+        }
+    };
+    if own.is_none() {
+        home.write_config(&HomeConfig { ledger: kind }).map_err(OpenError::Home)?;
+    }
+    Ok(ledger)
+}

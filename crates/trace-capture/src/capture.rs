@@ -1,0 +1,272 @@
+//! The handle of a launch that is being recorded.
+
+mod start;
+
+use std::sync::Arc;
+
+use futures_channel::oneshot;
+use trace_attribution::PreparedTurnContext;
+use trace_model::{
+    event::{ConversationEvent, RawSpan, Receipt},
+    id::{LaunchId, RunId, TurnId},
+    money::NanoUsd,
+    turn::{Basis, Outcome},
+    usage::{Agent, UsageReport},
+    words::{InputOp, OutputStream, TokenizerName},
+};
+use trace_providers::Observed;
+
+pub use start::{Labels, Start};
+
+use crate::{
+    CaptureEnv, CaptureError, CaptureReport, Recorded, StreamEvent,
+    recorder::{Begin, BeginTurn, Command, Handle},
+    recording::{Ending, Input},
+};
+
+/// Records one launch of an agent.
+///
+/// A clone records the same launch, from any thread. Everything named `record_…` may be called anywhere: it writes the
+/// event into its file, waits for no disk and no ledger, and tells no error. What begins or ends something is
+/// asynchronous on any executor, and has a `blocking_…` twin for code without one; the work itself is done on the
+/// environment's own thread. It returns when its events are on disk; the ledger is waited for at most 20 ms.
+///
+/// Nothing that goes wrong after [`begin`](Self::begin) reaches the agent: [`status`](Self::status) tells it, and the
+/// launch's row says `partial` and why. [`finish`](Self::finish) ends the launch. When the last clone is dropped before
+/// that, the launch ends as interrupted.
+///
+/// ```
+/// use std::sync::Arc;
+/// use trace_capture::{
+///     Capture, CaptureEnv, EnvParts, Home, Labels, MemoryLedger, PreparedTurnContext, Prompts, Recorded, Start,
+///     StreamEvent, TokenizerName, model::turn::Outcome, model::words::Provider,
+/// };
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// let env = CaptureEnv::new(EnvParts::new(Home::open_real(root)?, Arc::new(MemoryLedger::new())));
+/// let labels = Labels::new("run_1".parse()?, "process_1".parse()?, "/repo", "/repo");
+/// let prompts = Prompts { system: None, task: Some("Fix the parser.".to_owned()) };
+/// let prepared = PreparedTurnContext::from_prompts(TokenizerName::Cl100kBase, prompts);
+///
+/// let capture = Capture::blocking_begin(&env, labels, prepared, Start::new(Provider::Claude, "headless"))?;
+/// capture.record_stream_event(StreamEvent::Text { text: "Done.".to_owned() });
+/// capture.blocking_finish(Outcome::Completed, Recorded::Conversation);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Capture {
+    handle: Option<Arc<Handle>>,
+}
+
+impl Capture {
+    /// Returns a capture that records nothing.
+    pub const fn disabled() -> Self {
+        Self { handle: None }
+    }
+
+    /// Begins a launch and its first turn. When it returns, their files are published and survive a power cut.
+    ///
+    /// # Errors
+    ///
+    /// [`CaptureError::Begin`] and [`CaptureError::FirstEvents`] if the files cannot be published; nothing is left
+    /// behind then. [`CaptureError::NoRecorder`] if the environment's thread could not be started. A ledger that fails
+    /// is no error: see [`CaptureReport::index_pending`].
+    pub async fn begin(
+        env: &CaptureEnv,
+        labels: Labels,
+        prepared: PreparedTurnContext,
+        start: Start,
+    ) -> Result<Self, CaptureError> {
+        let (reply, answer) = oneshot::channel();
+        let recorder = env.recorder().clone();
+        env.recorder().send(Command::Begin(Box::new(Begin { labels, prepared, start, recorder, reply })));
+        let handle = answer.await.unwrap_or(Err(CaptureError::NoRecorder))?;
+        Ok(Self { handle: Some(Arc::new(handle)) })
+    }
+
+    /// Does what [`begin`](Self::begin) does, and blocks this thread meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`begin`](Self::begin).
+    pub fn blocking_begin(
+        env: &CaptureEnv,
+        labels: Labels,
+        prepared: PreparedTurnContext,
+        start: Start,
+    ) -> Result<Self, CaptureError> {
+        pollster::block_on(Self::begin(env, labels, prepared, start))
+    }
+
+    /// Begins a turn whose input is a text that goes to a session which the provider keeps.
+    ///
+    /// Its tokens are counted as those of the turn before it, else in `cl100k_base`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`begin_turn_with`](Self::begin_turn_with).
+    pub async fn begin_turn(&self, op: InputOp, text: &str) -> Result<Option<TurnId>, CaptureError> {
+        let Some(handle) = &self.handle else { return Ok(None) };
+        let tokenizer = handle.live.tokenizer().unwrap_or(TokenizerName::Cl100kBase);
+        self.begin_turn_with(op, PreparedTurnContext::provider_total_only(tokenizer, text), None).await
+    }
+
+    /// Does what [`begin_turn`](Self::begin_turn) does, and blocks this thread meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`begin_turn_with`](Self::begin_turn_with).
+    pub fn blocking_begin_turn(&self, op: InputOp, text: &str) -> Result<Option<TurnId>, CaptureError> {
+        pollster::block_on(self.begin_turn(op, text))
+    }
+
+    /// Begins a turn with that context. A turn that still runs ends as superseded, in the same write.
+    ///
+    /// It returns the id of the turn, or `None` if the capture is disabled.
+    ///
+    /// # Errors
+    ///
+    /// [`CaptureError::Turn`] and [`CaptureError::TurnEvents`] if the turn cannot be written: the turn before it goes
+    /// on, and the capture becomes partial. [`CaptureError::Ended`] if the launch has ended. A harness may ignore them.
+    pub async fn begin_turn_with(
+        &self,
+        op: InputOp,
+        prepared: PreparedTurnContext,
+        basis: Option<Basis>,
+    ) -> Result<Option<TurnId>, CaptureError> {
+        let Some(handle) = &self.handle else { return Ok(None) };
+        let (reply, answer) = oneshot::channel();
+        let live = Arc::clone(&handle.live);
+        handle.recorder.send(Command::BeginTurn(Box::new(BeginTurn { live, op, prepared, basis, reply })));
+        answer.await.unwrap_or(Err(CaptureError::NoRecorder)).map(Some)
+    }
+
+    /// Does what [`begin_turn_with`](Self::begin_turn_with) does, and blocks this thread meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`begin_turn_with`](Self::begin_turn_with).
+    pub fn blocking_begin_turn_with(
+        &self,
+        op: InputOp,
+        prepared: PreparedTurnContext,
+        basis: Option<Basis>,
+    ) -> Result<Option<TurnId>, CaptureError> {
+        pollster::block_on(self.begin_turn_with(op, prepared, basis))
+    }
+
+    /// Ends the running turn; if none runs, it changes nothing.
+    pub async fn finish_turn(&self, outcome: Outcome) {
+        let Some(handle) = &self.handle else { return };
+        let (reply, answer) = oneshot::channel();
+        handle.recorder.send(Command::FinishTurn { live: Arc::clone(&handle.live), outcome, reply });
+        // A recorder that is gone records nothing, which is no concern of the agent.
+        let _ = answer.await;
+    }
+
+    /// Does what [`finish_turn`](Self::finish_turn) does, and blocks this thread meanwhile.
+    pub fn blocking_finish_turn(&self, outcome: Outcome) {
+        pollster::block_on(self.finish_turn(outcome));
+    }
+
+    /// Ends the launch. A turn that still runs ends as the launch does, or as `capture_failed` if the capture is
+    /// partial.
+    ///
+    /// Nothing is recorded after it, and a second one changes nothing.
+    pub async fn finish(&self, outcome: Outcome, recorded: Recorded) {
+        let Some(handle) = &self.handle else { return };
+        let (reply, answer) = oneshot::channel();
+        let ending = Ending::Finished { outcome, recorded };
+        handle.recorder.send(Command::Finish { live: Arc::clone(&handle.live), ending, reply: Some(reply) });
+        let _ = answer.await;
+    }
+
+    /// Does what [`finish`](Self::finish) does, and blocks this thread meanwhile.
+    pub fn blocking_finish(&self, outcome: Outcome, recorded: Recorded) {
+        pollster::block_on(self.finish(outcome, recorded));
+    }
+
+    /// Keeps bytes of the provider's output, if the launch keeps them, and takes what they say about its session. It
+    /// makes no events of the exchange.
+    pub fn record_raw(&self, stream: OutputStream, bytes: &[u8]) {
+        if let Some(handle) = &self.handle {
+            handle.live.record_raw(stream, bytes);
+        }
+    }
+
+    /// Records a step of the exchange. One that names a provider's turn goes to the turn which that is.
+    pub fn record_conversation(&self, event: ConversationEvent) {
+        self.record(|| Input::Conversation { event, agent: Agent::Main, raw: None });
+    }
+
+    /// Records a step that an interpreter understood in the bytes of a stream.
+    pub fn record_observed(&self, stream: OutputStream, observed: Observed) {
+        let Observed { event, agent, span } = observed;
+        let raw = span.map(|span| RawSpan { stream, offset: span.start(), len: span.len() });
+        self.record(|| Input::Conversation { event, agent, raw });
+    }
+
+    /// Records what a stream without items says.
+    pub fn record_stream_event(&self, event: StreamEvent) {
+        self.record(|| Input::Stream(event));
+    }
+
+    /// Records a result that an interpreter understood; `raw` is where it was read. It ends neither turn nor launch, and
+    /// its cost is for display: the interpreter reports it as usage too.
+    pub fn record_result(
+        &self,
+        status: Outcome,
+        cost_usd: Option<NanoUsd>,
+        duration_secs: Option<f64>,
+        raw: Option<RawSpan>,
+    ) {
+        self.record(|| Input::Result { status, cost_usd, duration_secs, raw });
+    }
+
+    /// Records usage. It counts to the turn that its key was first seen in, else to the running or the last turn.
+    pub fn record_usage(&self, report: UsageReport) {
+        self.record(|| Input::Usage(report));
+    }
+
+    /// Records what the provider said about itself. It fills only what is not known.
+    pub fn record_receipt(&self, receipt: Receipt) {
+        self.record(|| Input::Observed(receipt));
+    }
+
+    /// Sets the provider's id of the session, in place of what was known.
+    pub fn set_provider_session_id(&self, id: &str) {
+        self.record(|| Input::Stated(Receipt { provider_session_id: Some(id.to_owned()), ..Receipt::default() }));
+    }
+
+    /// Sets the file that the provider keeps the session in, in place of what was known.
+    pub fn set_provider_session_path(&self, path: &str) {
+        self.record(|| Input::Stated(Receipt { provider_session_path: Some(path.to_owned()), ..Receipt::default() }));
+    }
+
+    /// Returns the launch's id, or `None` if the capture is disabled.
+    pub fn launch_id(&self) -> Option<LaunchId> {
+        self.handle.as_ref().map(|handle| handle.live.id)
+    }
+
+    /// Returns the id of the launch's run, or `None` if the capture is disabled.
+    pub fn run_id(&self) -> Option<RunId> {
+        self.handle.as_ref().map(|handle| handle.live.run_id.clone())
+    }
+
+    /// Returns the turn that runs, if one does.
+    pub fn running_turn(&self) -> Option<TurnId> {
+        self.handle.as_ref().and_then(|handle| handle.live.running_turn())
+    }
+
+    /// Returns how recording goes.
+    pub fn status(&self) -> CaptureReport {
+        self.handle.as_ref().map(|handle| handle.live.report()).unwrap_or_default()
+    }
+
+    fn record(&self, input: impl FnOnce() -> Input) {
+        if let Some(handle) = &self.handle {
+            handle.live.record(input());
+        }
+    }
+}

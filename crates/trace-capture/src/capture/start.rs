@@ -1,0 +1,95 @@
+//! What a harness says about a launch when it begins.
+
+use std::collections::BTreeMap;
+
+use trace_model::{
+    id::{LaunchId, ProcessId, RunId, TurnId},
+    turn::Basis,
+    words::{InputOp, Provider, TagKey},
+};
+
+/// What a launch is for. It never changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Labels {
+    /// The run that it is part of.
+    pub run_id: RunId,
+    /// The process that starts it.
+    pub process_id: ProcessId,
+    /// The repository that it works on.
+    pub repo: String,
+    /// The folder that it works in.
+    pub worktree: String,
+    /// The wave of work.
+    pub wave: Option<String>,
+    /// The project.
+    pub project: Option<String>,
+    /// The task.
+    pub task: Option<String>,
+    /// The flow.
+    pub flow: Option<String>,
+    /// The skill.
+    pub skill: Option<String>,
+    /// The harness's own labels.
+    pub tags: BTreeMap<TagKey, String>,
+    /// The launch that starts it, which this home need not hold.
+    pub parent_launch_id: Option<LaunchId>,
+    /// The turn that starts it, which this home need not hold.
+    pub parent_turn_id: Option<TurnId>,
+}
+
+impl Labels {
+    /// Returns labels that say nothing else, for struct update syntax.
+    pub fn new(run_id: RunId, process_id: ProcessId, repo: impl Into<String>, worktree: impl Into<String>) -> Self {
+        Self {
+            run_id,
+            process_id,
+            repo: repo.into(),
+            worktree: worktree.into(),
+            wave: None,
+            project: None,
+            task: None,
+            flow: None,
+            skill: None,
+            tags: BTreeMap::new(),
+            parent_launch_id: None,
+            parent_turn_id: None,
+        }
+    }
+}
+
+/// How a launch is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Start {
+    /// Who the agent is.
+    pub provider: Provider,
+    /// The model, if it is known.
+    pub model: Option<String>,
+    /// What the agent is used through.
+    pub surface: String,
+    /// How the first turn's input reaches the agent.
+    pub input_op: InputOp,
+    /// How long the harness gathered the sources of the first turn, in milliseconds.
+    pub gather_ms: u64,
+    /// How long the harness rendered the prompts of the first turn, in milliseconds.
+    pub render_ms: u64,
+    /// Whether the provider's own output is kept verbatim.
+    pub raw: bool,
+    /// The harness's revision that the first turn's context was assembled from.
+    pub basis: Option<Basis>,
+}
+
+impl Start {
+    /// Returns the start of a launch by its initial input, whose output is not kept verbatim, for struct update syntax.
+    pub fn new(provider: Provider, surface: impl Into<String>) -> Self {
+        Self {
+            provider,
+            model: None,
+            surface: surface.into(),
+            input_op: InputOp::Initial,
+            gather_ms: 0,
+            render_ms: 0,
+            raw: false,
+            basis: None,
+        }
+    }
+}

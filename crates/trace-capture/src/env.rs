@@ -1,0 +1,124 @@
+//! What recording needs from the world: time, ids, the machine's name, files and a ledger.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, SystemTime},
+};
+
+use trace_model::{ledger::Ledger, timestamp::Timestamp};
+use uuid::{ContextV7, Uuid};
+
+use crate::{artifacts::Home, recorder::Recorder};
+
+/// Tells the time.
+pub trait Clock: fmt::Debug + Send + Sync {
+    /// Returns the time of the moment.
+    fn now(&self) -> Timestamp;
+}
+
+/// The clock of the operating system.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+        Timestamp::UNIX_EPOCH + since_1970
+    }
+}
+
+/// Makes ids.
+pub trait IdSource: fmt::Debug + Send + Sync {
+    /// Returns a UUID that was never returned before and is greater than all that this source returned.
+    fn next(&self, now: Timestamp) -> Uuid;
+}
+
+/// Makes UUIDs of version 7: the time in milliseconds, a counter, and randomness.
+#[derive(Debug, Default)]
+pub struct UuidV7Source {
+    context: Mutex<ContextV7>,
+}
+
+impl IdSource for UuidV7Source {
+    fn next(&self, now: Timestamp) -> Uuid {
+        let micros = u64::try_from(now.as_micros()).unwrap_or(0);
+        let nanos = u32::try_from(micros % 1_000_000).unwrap_or(0) * 1_000;
+        let context = self.context.lock().unwrap_or_else(PoisonError::into_inner);
+        Uuid::new_v7(uuid::Timestamp::from_unix(&*context, micros / 1_000_000, nanos))
+    }
+}
+
+/// The machine that launches are recorded on, as far as its harness names it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// The harness's own id of the machine.
+    pub machine_id: Option<String>,
+    /// The host name.
+    pub hostname: Option<String>,
+    /// The user of the operating system.
+    pub os_user: Option<String>,
+}
+
+/// What a [`CaptureEnv`] is made of.
+#[derive(Debug)]
+pub struct EnvParts {
+    /// Where artifacts go.
+    pub home: Home,
+    /// Where rows go.
+    pub ledger: Arc<dyn Ledger>,
+    /// The clock of all events.
+    pub clock: Arc<dyn Clock>,
+    /// The source of the ids of launches and turns.
+    pub ids: Arc<dyn IdSource>,
+    /// The machine.
+    pub machine: Machine,
+}
+
+impl EnvParts {
+    /// Returns the usual parts: the system's clock, random ids, and a machine of which nothing is said.
+    pub fn new(home: Home, ledger: Arc<dyn Ledger>) -> Self {
+        Self {
+            home,
+            ledger,
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(UuidV7Source::default()),
+            machine: Machine::default(),
+        }
+    }
+}
+
+/// Where launches are recorded: a home, a ledger, and the thread that writes to both.
+///
+/// A clone shares all of it. When the last one is dropped, it waits until what was recorded so far is synced and in the
+/// ledger, at most [`FLUSH_LIMIT`](CaptureEnv::FLUSH_LIMIT): drop it after the captures, and not on a thread that must
+/// not block. Captures that outlive it go on recording.
+#[derive(Debug, Clone)]
+pub struct CaptureEnv {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    recorder: Recorder,
+}
+
+impl CaptureEnv {
+    /// How long the last handle of an environment waits for the ledger when it is dropped.
+    pub const FLUSH_LIMIT: Duration = Duration::from_secs(5);
+
+    /// Returns an environment of those parts. Its thread starts now and ends when nothing needs it any more.
+    pub fn new(parts: EnvParts) -> Self {
+        Self { shared: Arc::new(Shared { recorder: Recorder::start(parts) }) }
+    }
+
+    pub(crate) fn recorder(&self) -> &Recorder {
+        &self.shared.recorder
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.recorder.flush(CaptureEnv::FLUSH_LIMIT);
+    }
+}

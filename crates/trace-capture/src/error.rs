@@ -1,0 +1,27 @@
+//! What a harness may have to be told.
+
+use crate::artifacts::{AppendError, ArtifactError};
+
+/// Why a launch or a turn could not be begun. Nothing else of capture fails.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CaptureError {
+    /// The files of the launch could not be published; nothing is left of them.
+    #[error("could not record the launch")]
+    Begin(#[source] ArtifactError),
+    /// The first events of the launch could not be written; nothing is left of its files.
+    #[error("could not record the launch")]
+    FirstEvents(#[source] AppendError),
+    /// The files of the turn could not be written. The turn before it goes on.
+    #[error("could not record the turn")]
+    Turn(#[source] ArtifactError),
+    /// The events that open the turn could not be written. The turn before it goes on.
+    #[error("could not record the turn")]
+    TurnEvents(#[source] AppendError),
+    /// The launch has ended, and nothing is added to it.
+    #[error("the launch has ended")]
+    Ended,
+    /// The recorder's thread could not be started or is gone.
+    #[error("the recorder is not running")]
+    NoRecorder,
+}

@@ -1,0 +1,139 @@
+//! The recorder: one thread per environment, which does all that waits.
+//!
+//! Threads that record write events themselves and wait for nothing. Whatever waits for a disk or for the ledger
+//! happens here: the files of launches and turns, syncing, and the ledger's futures, which are polled between the rest,
+//! so that a ledger that does not answer keeps nothing else from happening.
+//!
+//! `live` is a launch as handles and thread share it, `thread` the loop, `boundaries` what opens and ends launches and
+//! turns, and `index` what the ledger is behind with. The thread gets its work in the order in which it was asked for.
+
+mod boundaries;
+mod index;
+mod live;
+mod thread;
+
+use std::{
+    fmt,
+    sync::{Arc, mpsc},
+    time::Duration,
+};
+
+use futures_channel::oneshot;
+use trace_attribution::PreparedTurnContext;
+use trace_model::{
+    id::TurnId,
+    turn::{Basis, Outcome},
+    words::InputOp,
+};
+
+pub use live::CaptureReport;
+pub(crate) use live::{Handle, Live};
+
+use crate::{
+    CaptureError, EnvParts,
+    capture::{Labels, Start},
+    recording::Ending,
+};
+
+/// The way to the recorder's thread. A clone leads to the same one; when the last one is gone, the thread ends.
+#[derive(Debug, Clone)]
+pub(crate) struct Recorder {
+    commands: Arc<OwnedCommands>,
+}
+
+/// What the thread is asked to do.
+pub(crate) enum Command {
+    /// Begin a launch.
+    Begin(Box<Begin>),
+    /// Begin a turn.
+    BeginTurn(Box<BeginTurn>),
+    /// End the running turn.
+    FinishTurn { live: Arc<Live>, outcome: Outcome, reply: oneshot::Sender<()> },
+    /// End the launch. Nobody waits for one that was dropped.
+    Finish { live: Arc<Live>, ending: Ending, reply: Option<oneshot::Sender<()>> },
+    /// Something was written that is to be synced soon.
+    Written(Arc<Live>),
+    /// The ledger has something to say.
+    LedgerReady,
+    /// Bring everything to disk and into the ledger, and tell when it was tried.
+    Flush(mpsc::Sender<()>),
+    /// Nobody will ask for anything any more.
+    Close,
+}
+
+/// A launch that is to begin.
+pub(crate) struct Begin {
+    pub(crate) labels: Labels,
+    pub(crate) prepared: PreparedTurnContext,
+    pub(crate) start: Start,
+    /// What the launch's handles lead to.
+    pub(crate) recorder: Recorder,
+    pub(crate) reply: oneshot::Sender<Result<Handle, CaptureError>>,
+}
+
+/// A turn that is to begin.
+pub(crate) struct BeginTurn {
+    pub(crate) live: Arc<Live>,
+    pub(crate) op: InputOp,
+    pub(crate) prepared: PreparedTurnContext,
+    pub(crate) basis: Option<Basis>,
+    pub(crate) reply: oneshot::Sender<Result<TurnId, CaptureError>>,
+}
+
+/// Sends commands to the thread. Where it is gone, they are dropped, and with them the other end of their replies.
+#[derive(Clone)]
+pub(crate) struct Commands(mpsc::Sender<Command>);
+
+impl Commands {
+    pub(crate) fn send(&self, command: Command) {
+        // Whoever waits for an answer sees that it will not come.
+        let _ = self.0.send(command);
+    }
+}
+
+impl fmt::Debug for Commands {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Commands")
+    }
+}
+
+/// Lets the thread end when it is dropped.
+#[derive(Debug)]
+struct OwnedCommands(Commands);
+
+impl Drop for OwnedCommands {
+    fn drop(&mut self) {
+        self.0.send(Command::Close);
+    }
+}
+
+/// Answers one who may have stopped to wait.
+fn answer<T>(reply: oneshot::Sender<T>, value: T) {
+    let _ = reply.send(value);
+}
+
+impl Recorder {
+    /// Starts the thread. If the system refuses, every launch is refused too.
+    pub(crate) fn start(parts: EnvParts) -> Self {
+        let (sender, inbox) = mpsc::channel();
+        let commands = Commands(sender);
+        let thread = thread::Thread::new(parts, commands.clone());
+        let spawned = std::thread::Builder::new().name("trace-recorder".to_owned()).spawn(move || thread.run(&inbox));
+        if let Err(error) = spawned {
+            tracing::warn!(reason = %error, "could not start the recorder's thread");
+        }
+        Self { commands: Arc::new(OwnedCommands(commands)) }
+    }
+
+    pub(crate) fn send(&self, command: Command) {
+        self.commands.0.send(command);
+    }
+
+    /// Waits until what was recorded so far is synced and was offered to the ledger, but not longer than the limit.
+    pub(crate) fn flush(&self, limit: Duration) {
+        let (reply, done) = mpsc::channel();
+        self.send(Command::Flush(reply));
+        // Neither a slow ledger nor a dead thread is the harness's concern.
+        let _ = done.recv_timeout(limit);
+    }
+}

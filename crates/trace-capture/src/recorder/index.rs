@@ -1,0 +1,217 @@
+//! What the ledger is behind with, and the future that brings it on.
+//!
+//! A launch is here at most once, so that what is kept here is bounded by the number of launches: its changes stay in
+//! its own machine until they are applied. What the ledger did not take is not kept at all. The launch is folded anew
+//! from its files and replaced as a whole, which is right whatever the ledger did with the part.
+
+use std::{
+    any::Any,
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, Wake, Waker},
+    time::{Duration, Instant},
+};
+
+use trace_model::{
+    id::LaunchId,
+    ledger::{Ledger, LedgerError},
+};
+
+use super::{Command, Commands, Live, live::reason_of};
+use crate::{artifacts::Home, reindex::launch_rows};
+
+/// How long a boundary waits for the ledger.
+pub(super) const LEDGER_WAIT: Duration = Duration::from_millis(20);
+/// How long a call of the ledger may take before it is given up.
+const CALL_LIMIT: Duration = Duration::from_secs(10);
+const FIRST_RETRY: Duration = Duration::from_millis(100);
+const LAST_RETRY: Duration = Duration::from_secs(30);
+
+/// The ledger, and what it is behind with.
+pub(super) struct Index {
+    ledger: Arc<dyn Ledger>,
+    home: Home,
+    waker: Waker,
+    behind: BTreeMap<LaunchId, Behind>,
+    call: Option<Call>,
+    waiters: Vec<Waiter>,
+}
+
+struct Behind {
+    live: Arc<Live>,
+    need: Need,
+}
+
+/// What brings a launch's rows up to date.
+#[derive(Debug, Clone, Copy)]
+enum Need {
+    /// Its latest changes.
+    Changes,
+    /// All of its rows, after that many calls that failed.
+    Rows { failures: u32, at: Instant },
+}
+
+struct Call {
+    live: Arc<Live>,
+    failures: u32,
+    limit: Instant,
+    answer: Answer,
+}
+
+type Answer = Pin<Box<dyn Future<Output = Result<(), LedgerError>> + Send>>;
+
+/// Someone who waits until the ledger knows a launch, but not longer than the limit.
+struct Waiter {
+    live: Arc<Live>,
+    limit: Instant,
+    reply: Box<dyn FnOnce() + Send>,
+}
+
+/// Wakes the thread when the ledger has something to say.
+struct Ring(Commands);
+
+impl Wake for Ring {
+    fn wake(self: Arc<Self>) {
+        self.0.send(Command::LedgerReady);
+    }
+}
+
+impl Index {
+    pub(super) fn new(ledger: Arc<dyn Ledger>, home: Home, commands: Commands) -> Self {
+        let waker = Waker::from(Arc::new(Ring(commands)));
+        Self { ledger, home, waker, behind: BTreeMap::new(), call: None, waiters: Vec::new() }
+    }
+
+    /// Notes that the launch has changes.
+    pub(super) fn note(&mut self, live: &Arc<Live>) {
+        let behind = || Behind { live: Arc::clone(live), need: Need::Changes };
+        self.behind.entry(live.id).or_insert_with(behind);
+    }
+
+    /// Calls `reply` once the ledger knows the launch, or has failed, or the time is over.
+    pub(super) fn wait_for(&mut self, live: &Arc<Live>, now: Instant, reply: impl FnOnce() + Send + 'static) {
+        self.waiters.push(Waiter { live: Arc::clone(live), limit: now + LEDGER_WAIT, reply: Box::new(reply) });
+    }
+
+    /// Lets everything that waits for its next try be tried now.
+    pub(super) fn hurry(&mut self, now: Instant) {
+        for behind in self.behind.values_mut() {
+            if let Need::Rows { at, .. } = &mut behind.need {
+                *at = now;
+            }
+        }
+    }
+
+    /// Tells whether everything was tried.
+    pub(super) fn is_idle(&self, now: Instant) -> bool {
+        self.call.is_none() && self.next_due(now).is_none()
+    }
+
+    /// Returns when something is to be done again, if nobody comes before.
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        let calls = self.call.iter().map(|call| call.limit);
+        let retries = self.behind.values().filter_map(|behind| match behind.need {
+            Need::Rows { at, .. } if self.call.is_none() => Some(at),
+            _ => None,
+        });
+        calls.chain(retries).chain(self.waiters.iter().map(|waiter| waiter.limit)).min()
+    }
+
+    /// Brings the ledger on as far as it goes without waiting.
+    pub(super) fn drive(&mut self, now: Instant) {
+        loop {
+            match self.call.take() {
+                Some(call) => {
+                    if let Some(pending) = self.poll(call, now) {
+                        self.call = Some(pending);
+                        break;
+                    }
+                }
+                None => match self.next_due(now) {
+                    Some(launch) => self.start(launch, now),
+                    None => break,
+                },
+            }
+        }
+        self.answer_waiters(now);
+    }
+
+    fn next_due(&self, now: Instant) -> Option<LaunchId> {
+        let is_due = |behind: &Behind| match behind.need {
+            Need::Changes => true,
+            Need::Rows { at, .. } => at <= now,
+        };
+        self.behind.iter().find(|(_, behind)| is_due(behind)).map(|(launch, _)| *launch)
+    }
+
+    fn start(&mut self, launch: LaunchId, now: Instant) {
+        let Some(Behind { live, need }) = self.behind.remove(&launch) else { return };
+        let ledger = Arc::clone(&self.ledger);
+        let changes = live.take_changes();
+        let (failures, answer): (u32, Answer) = match need {
+            Need::Changes => {
+                let Some(rows) = changes else { return };
+                (0, Box::pin(async move { ledger.apply(&rows).await }))
+            }
+            // Turns are opened on this thread alone. So what is written while the files are read is no new turn, and
+            // can be applied to the rows once more.
+            Need::Rows { failures, .. } => match launch_rows(&self.home, &live.dir) {
+                Ok(folded) => (failures, Box::pin(async move { ledger.replace_launch(&folded.rows).await })),
+                Err(error) => return self.fail(live, failures, &reason_of(&error), now),
+            },
+        };
+        self.call = Some(Call { live, failures, limit: now + CALL_LIMIT, answer });
+    }
+
+    /// Asks the ledger for its answer, and returns the call if there is none yet.
+    fn poll(&mut self, mut call: Call, now: Instant) -> Option<Call> {
+        let mut context = Context::from_waker(&self.waker);
+        let polled = catch_unwind(AssertUnwindSafe(|| call.answer.as_mut().poll(&mut context)));
+        match polled {
+            Ok(Poll::Pending) if now < call.limit => return Some(call),
+            Ok(Poll::Pending) => {
+                self.fail(call.live, call.failures, "the ledger does not answer", now);
+                // What stands behind it would wait as long; nothing is kept for a ledger like that.
+                for behind in self.behind.values_mut().filter(|behind| matches!(behind.need, Need::Changes)) {
+                    behind.live.take_changes();
+                    behind.live.set_index_pending(true);
+                    behind.need = Need::Rows { failures: 1, at: now + FIRST_RETRY };
+                }
+            }
+            Ok(Poll::Ready(Ok(()))) => call.live.set_index_pending(false),
+            Ok(Poll::Ready(Err(error))) => self.fail(call.live, call.failures, &reason_of(&error), now),
+            Err(panic) => self.fail(call.live, call.failures, &panic_text(&*panic), now),
+        }
+        None
+    }
+
+    fn fail(&mut self, live: Arc<Live>, failures: u32, reason: &str, now: Instant) {
+        if failures == 0 {
+            tracing::warn!(launch = %live.id, reason, "the ledger did not take the launch; it is tried again");
+        }
+        live.set_index_pending(true);
+        let delay = FIRST_RETRY.saturating_mul(1 << failures.min(16)).min(LAST_RETRY);
+        let need = Need::Rows { failures: failures.saturating_add(1), at: now + delay };
+        self.behind.insert(live.id, Behind { live, need });
+    }
+
+    fn answer_waiters(&mut self, now: Instant) {
+        let is_behind = |live: &Live| {
+            let called = self.call.as_ref().is_some_and(|call| call.live.id == live.id);
+            called || matches!(self.behind.get(&live.id), Some(Behind { need: Need::Changes, .. }))
+        };
+        for waiter in self.waiters.extract_if(.., |waiter| waiter.limit <= now || !is_behind(&waiter.live)) {
+            if is_behind(&waiter.live) {
+                waiter.live.set_index_pending(true);
+            }
+            (waiter.reply)();
+        }
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("the ledger panicked: {}", text.unwrap_or("no message"))
+}

@@ -1,0 +1,319 @@
+//! A launch that is being recorded, as its handles and the recorder's thread share it.
+
+use std::{
+    error::Error,
+    fmt::Write,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use trace_model::{
+    context::TurnContext,
+    event::FileHash,
+    fold::Boundary,
+    id::{LaunchId, RunId, TurnId},
+    path::ArtifactPath,
+    rows::BoundaryRows,
+    words::{OutputStream, TokenizerName},
+};
+use trace_providers::SessionScanner;
+
+use super::{Command, Recorder};
+use crate::{
+    artifacts::{AppendError, LaunchFiles, WrittenTurn},
+    env::Clock,
+    recording::{Batch, Ending, Input, Recording, Trouble},
+};
+
+/// How recording a launch goes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CaptureReport {
+    /// The ledger is behind: the rows of the launch will be tried again.
+    pub index_pending: bool,
+    /// The number of events that could not be written.
+    pub lost_events: u64,
+    /// The first trouble, in words. It makes the capture partial.
+    pub trouble: Option<String>,
+}
+
+/// The launch of a [`Capture`](crate::Capture). Dropped without an end, it lets the launch end.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    pub(crate) live: Arc<Live>,
+    pub(crate) recorder: Recorder,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.recorder.send(Command::Finish { live: Arc::clone(&self.live), ending: Ending::Dropped, reply: None });
+    }
+}
+
+/// A launch that is being recorded.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) id: LaunchId,
+    pub(crate) run_id: RunId,
+    /// Where its files are.
+    pub(super) dir: ArtifactPath,
+    clock: Arc<dyn Clock>,
+    commands: super::Commands,
+    state: Mutex<State>,
+    /// The thread knows that there is something to sync.
+    noticed: AtomicBool,
+    index_pending: AtomicBool,
+}
+
+#[derive(Debug)]
+enum State {
+    Open(Box<Writer>),
+    /// The launch ended, and the thread has its last changes.
+    Closed(CaptureReport),
+}
+
+/// The machine and the files that it decides about. One lock holds both, for one write at a time.
+#[derive(Debug)]
+pub(super) struct Writer {
+    recording: Recording,
+    files: LaunchFiles,
+    batch: Batch,
+    stdout: SessionScanner,
+    stderr: SessionScanner,
+    /// Rows changed that the ledger does not know of.
+    boundary: bool,
+}
+
+impl Writer {
+    pub(super) fn new(recording: Recording, files: LaunchFiles) -> Self {
+        let scanner = || SessionScanner::new(recording.launch().header.provider.clone());
+        Self { stdout: scanner(), stderr: scanner(), recording, files, batch: Batch::new(), boundary: false }
+    }
+
+    /// Lets the machine decide, writes what it decides, and tells it what came of it.
+    pub(super) fn write(
+        &mut self,
+        input: Input,
+        clock: &dyn Clock,
+        context: Option<TurnContext>,
+    ) -> Result<(), AppendError> {
+        self.recording.decide(input, clock.now(), &mut self.batch);
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        match self.files.append(self.batch.bytes()) {
+            Ok(()) => {
+                self.boundary |= self.recording.commit(&mut self.batch, context) == Boundary::Reached;
+                Ok(())
+            }
+            Err(error) => {
+                let reason = reason_of(&error);
+                let trouble = self.recording.lose(&self.batch, &reason);
+                warn_first(trouble, self.recording.launch().header.id, &reason);
+                Err(error)
+            }
+        }
+    }
+
+    fn take_trouble(&mut self, reason: &str) {
+        let trouble = self.recording.take_trouble(reason);
+        warn_first(trouble, self.recording.launch().header.id, reason);
+    }
+
+    pub(super) fn files_mut(&mut self) -> &mut LaunchFiles {
+        &mut self.files
+    }
+
+    pub(super) fn into_files(self) -> LaunchFiles {
+        self.files
+    }
+
+    fn report(&self) -> CaptureReport {
+        CaptureReport {
+            index_pending: false,
+            lost_events: self.recording.lost_events(),
+            trouble: self.recording.trouble().map(str::to_owned),
+        }
+    }
+}
+
+impl Live {
+    pub(super) fn new(writer: Writer, clock: Arc<dyn Clock>, commands: super::Commands) -> Self {
+        let header = &writer.recording.launch().header;
+        Self {
+            id: header.id,
+            run_id: header.run_id.clone(),
+            dir: header.artifact_dir(),
+            clock,
+            commands,
+            state: Mutex::new(State::Open(Box::new(writer))),
+            noticed: AtomicBool::new(false),
+            index_pending: AtomicBool::new(false),
+        }
+    }
+
+    /// Records the input. It waits for no disk and tells no error: what goes wrong is noted in the launch.
+    pub(crate) fn record(self: &Arc<Self>, input: Input) {
+        if let State::Open(writer) = &mut *self.state() {
+            let _ = writer.write(input, &*self.clock, None);
+        }
+        self.notice();
+    }
+
+    /// Keeps the bytes, if the launch keeps the provider's output, and takes what they say about the session.
+    pub(crate) fn record_raw(self: &Arc<Self>, stream: OutputStream, bytes: &[u8]) {
+        if let State::Open(writer) = &mut *self.state() {
+            if writer.recording.is_closed() {
+                return;
+            }
+            if writer.recording.launch().header.raw
+                && let Err(error) = writer.files.append_raw(stream, self.clock.now(), bytes)
+            {
+                writer.take_trouble(&reason_of(&error));
+            }
+            let scanner = match stream {
+                OutputStream::Stdout => &mut writer.stdout,
+                OutputStream::Stderr => &mut writer.stderr,
+            };
+            if let Some(receipt) = scanner.push(bytes) {
+                let _ = writer.write(Input::Observed(receipt), &*self.clock, None);
+            }
+        }
+        self.notice();
+    }
+
+    /// Tells the thread, unless it knows, that there is something to sync.
+    fn notice(self: &Arc<Self>) {
+        if !self.noticed.swap(true, Ordering::AcqRel) {
+            self.commands.send(Command::Written(Arc::clone(self)));
+        }
+    }
+
+    /// Lets the next write be noticed again. What was written before is synced after this.
+    pub(super) fn rearm(&self) {
+        self.noticed.store(false, Ordering::Release);
+    }
+
+    pub(crate) fn running_turn(&self) -> Option<TurnId> {
+        match &*self.state() {
+            State::Open(writer) => writer.recording.running_turn().map(|turn| turn.id),
+            State::Closed(_) => None,
+        }
+    }
+
+    /// Returns the encoding of the last turn's token counts.
+    pub(crate) fn tokenizer(&self) -> Option<TokenizerName> {
+        match &*self.state() {
+            State::Open(writer) => writer.recording.tokenizer(),
+            State::Closed(_) => None,
+        }
+    }
+
+    pub(crate) fn report(&self) -> CaptureReport {
+        let report = match &*self.state() {
+            State::Open(writer) => writer.report(),
+            State::Closed(report) => report.clone(),
+        };
+        CaptureReport { index_pending: self.index_pending.load(Ordering::Acquire), ..report }
+    }
+
+    pub(super) fn set_index_pending(&self, pending: bool) {
+        self.index_pending.store(pending, Ordering::Release);
+    }
+
+    pub(super) fn take_trouble(&self, reason: &str) {
+        if let State::Open(writer) = &mut *self.state() {
+            writer.take_trouble(reason);
+        }
+    }
+
+    /// Returns the ordinal of the next turn, or `None` if the launch takes no more of them.
+    pub(super) fn next_ordinal(&self) -> Option<u32> {
+        match &*self.state() {
+            State::Open(writer) if !writer.recording.is_closed() => Some(writer.recording.next_ordinal()),
+            _ => None,
+        }
+    }
+
+    /// Opens a turn whose files are on disk; the one that runs is superseded.
+    pub(super) fn open_turn(
+        &self,
+        input: Input,
+        written: &WrittenTurn,
+        context: TurnContext,
+    ) -> Result<(), AppendError> {
+        let State::Open(writer) = &mut *self.state() else { return Ok(()) };
+        writer.write(input, &*self.clock, Some(context))?;
+        writer.files.add_turn(written);
+        Ok(())
+    }
+
+    /// Ends the running turn.
+    pub(super) fn write(&self, input: Input) {
+        if let State::Open(writer) = &mut *self.state() {
+            let _ = writer.write(input, &*self.clock, None);
+        }
+    }
+
+    /// Lets the launch end so: its running turn ends, and nothing else is recorded.
+    pub(super) fn begin_end(&self, ending: Ending) {
+        if let State::Open(writer) = &mut *self.state() {
+            writer.recording.begin_end(ending);
+            let _ = writer.write(Input::Close, &*self.clock, None);
+        }
+    }
+
+    /// Writes the line that ends the launch, and tells whether the launch has ended.
+    pub(super) fn end(&self) -> bool {
+        let State::Open(writer) = &mut *self.state() else { return true };
+        let files: Vec<FileHash> = writer.files.file_hashes();
+        writer.write(Input::EndLaunch { files }, &*self.clock, None).is_ok() && writer.recording.has_ended()
+    }
+
+    /// Tells whether rows changed that the ledger does not know of.
+    pub(super) fn has_changes(&self) -> bool {
+        matches!(&*self.state(), State::Open(writer) if writer.boundary)
+    }
+
+    /// Returns what changed since the last call. An ended launch is closed by it.
+    pub(super) fn take_changes(&self) -> Option<BoundaryRows> {
+        let mut state = self.state();
+        let State::Open(writer) = &mut *state else { return None };
+        let changes = std::mem::take(&mut writer.boundary).then(|| writer.recording.take_changes());
+        if writer.recording.has_ended() {
+            *state = State::Closed(writer.report());
+        }
+        changes
+    }
+
+    /// Closes the files of a launch that cannot be ended.
+    pub(super) fn give_up(&self) {
+        let mut state = self.state();
+        if let State::Open(writer) = &*state {
+            *state = State::Closed(writer.report());
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Whoever panicked left whole lines in the file: the next append cuts off anything else.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn warn_first(trouble: Trouble, launch: LaunchId, reason: &str) {
+    if trouble == Trouble::First {
+        tracing::warn!(%launch, reason, "the capture is partial");
+    }
+}
+
+/// Returns the error and its causes as one line.
+pub(super) fn reason_of(error: &dyn Error) -> String {
+    let mut reason = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let _ = write!(reason, ": {error}");
+        cause = error.source();
+    }
+    reason
+}

@@ -1,0 +1,135 @@
+//! The loop of the recorder's thread.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, mpsc},
+    time::{Duration, Instant},
+};
+
+use trace_model::id::LaunchId;
+
+use super::{Command, Commands, Live, index::Index, live::reason_of};
+use crate::{
+    CaptureEnv, EnvParts,
+    artifacts::{SyncHandles, TurnWriter},
+};
+
+/// How long after a write its file is synced. It is promised within 100 ms, and a sync takes its time.
+const SYNC_DELAY: Duration = Duration::from_millis(50);
+
+/// What the thread knows and does.
+pub(super) struct Thread {
+    pub(super) parts: EnvParts,
+    pub(super) commands: Commands,
+    /// The launches that have not ended.
+    pub(super) open: BTreeMap<LaunchId, OpenLaunch>,
+    pub(super) index: Index,
+    /// When what was written is synced, if something was.
+    sync_at: Option<Instant>,
+    unsynced: BTreeMap<LaunchId, Arc<Live>>,
+    /// Those who wait until everything was tried.
+    flushes: Vec<mpsc::Sender<()>>,
+    /// When the thread ends at the latest, once nobody needs it any more.
+    end_by: Option<Instant>,
+}
+
+/// What the thread needs of a launch that has not ended.
+pub(super) struct OpenLaunch {
+    pub(super) sync: SyncHandles,
+    pub(super) turns: TurnWriter,
+}
+
+impl Thread {
+    pub(super) fn new(parts: EnvParts, commands: Commands) -> Self {
+        let index = Index::new(Arc::clone(&parts.ledger), parts.home.clone(), commands.clone());
+        Self {
+            parts,
+            commands,
+            open: BTreeMap::new(),
+            index,
+            sync_at: None,
+            unsynced: BTreeMap::new(),
+            flushes: Vec::new(),
+            end_by: None,
+        }
+    }
+
+    /// Does what is asked for until nobody can ask any more and all is done.
+    pub(super) fn run(mut self, inbox: &mpsc::Receiver<Command>) {
+        loop {
+            let command = match self.next_deadline() {
+                None => inbox.recv().ok(),
+                Some(at) => inbox.recv_timeout(at.saturating_duration_since(Instant::now())).ok(),
+            };
+            if let Some(command) = command {
+                self.obey(command);
+            }
+            if self.sync_at.is_some_and(|at| at <= Instant::now()) {
+                self.sync_written();
+            }
+            let now = Instant::now();
+            self.index.drive(now);
+            if self.index.is_idle(now) {
+                for flush in self.flushes.drain(..) {
+                    // Whoever waited may have stopped to.
+                    let _ = flush.send(());
+                }
+            }
+            if self.end_by.is_some_and(|at| at <= now || self.index.is_idle(now)) {
+                return;
+            }
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        [self.sync_at, self.index.next_deadline(), self.end_by].into_iter().flatten().min()
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::Begin(begin) => self.begin(*begin),
+            Command::BeginTurn(begin) => self.begin_turn(*begin),
+            Command::FinishTurn { live, outcome, reply } => self.finish_turn(&live, outcome, reply),
+            Command::Finish { live, ending, reply } => self.finish(&live, ending, reply),
+            Command::Written(live) => {
+                self.sync_at.get_or_insert_with(|| Instant::now() + SYNC_DELAY);
+                self.unsynced.insert(live.id, live);
+            }
+            Command::LedgerReady => {}
+            Command::Flush(reply) => {
+                self.catch_up();
+                self.flushes.push(reply);
+            }
+            Command::Close => {
+                self.catch_up();
+                self.end_by = Some(Instant::now() + CaptureEnv::FLUSH_LIMIT);
+            }
+        }
+    }
+
+    /// Syncs now, and lets the ledger be offered everything.
+    fn catch_up(&mut self) {
+        self.sync_written();
+        self.index.hurry(Instant::now());
+    }
+
+    /// Syncs what was written. Only then the ledger learns of it: it never knows more than the files.
+    fn sync_written(&mut self) {
+        self.sync_at = None;
+        for live in std::mem::take(&mut self.unsynced).into_values() {
+            live.rearm();
+            self.sync(&live);
+            if live.has_changes() {
+                self.index.note(&live);
+            }
+        }
+    }
+
+    /// Waits until everything that was written of the launch is on disk.
+    pub(super) fn sync(&mut self, live: &Live) {
+        let Some(open) = self.open.get(&live.id) else { return };
+        if let Err(error) = open.sync.sync() {
+            live.take_trouble(&reason_of(&error));
+        }
+    }
+}
