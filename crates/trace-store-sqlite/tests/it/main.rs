@@ -1,0 +1,3 @@
+//! The SQLite ledger under the suite of the contract, and what only it promises.
+
+mod contract;
