@@ -26,6 +26,7 @@ pub mod backend;
 mod capture;
 mod env;
 mod error;
+pub mod intake;
 mod recorder;
 mod recording;
 pub mod reindex;

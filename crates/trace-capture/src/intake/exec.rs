@@ -1,0 +1,284 @@
+//! Running an agent under capture.
+//!
+//! The agent keeps what it would have without us: our terminal, process group, session and standard input, and an
+//! output that goes on to whoever reads ours. Of the output, what is no terminal passes through a pipe, and is recorded
+//! on its way.
+//!
+//! ```text
+//! agent ── stdout ──> pump ──> our stdout        record first, then pass on; nothing else
+//!                      │ \
+//!                      │  raw/stdout             the record, which is also the queue
+//!                      │      \
+//!                      └ bell ─> interpretation  behind the pump: events, usage, turns
+//! agent ── stderr ──> pump ──> our stderr        recorded, not interpreted
+//! signals ──────────> agent                      what the terminal did not send to it anyway
+//! ```
+//!
+//! [`Exec::run`] is the way in. `streams` judges the outputs, `pump` passes one on, `interpretation` and `turns` make
+//! events and turns of it, `process` and `signals` look after the process. Nothing here reads the environment; what the
+//! agent gets beyond ours are the variables that name the launch to a recorder inside of it.
+
+mod interpretation;
+mod process;
+mod pump;
+mod reading;
+mod signals;
+mod streams;
+mod turns;
+
+use std::{
+    ffi::OsString,
+    io::{self, Read, Write as _},
+    iter,
+    process::Command,
+    sync::Arc,
+    thread,
+};
+
+use trace_attribution::PreparedTurnContext;
+use trace_model::{
+    path::ArtifactPath,
+    turn::Outcome,
+    words::{OutputStream, Provider},
+};
+use trace_providers::{Note, recognise};
+
+use self::{
+    process::Process,
+    pump::PumpEnd,
+    reading::{Output, Reading},
+};
+use crate::{
+    Capture, CaptureEnv, CaptureError, Labels, Recorded, Start,
+    artifacts::{ArtifactError, Home},
+};
+
+pub use process::ProcessEnd;
+pub use streams::Outputs;
+
+/// The variable that names the run to a recorder inside of the agent.
+pub const RUN_VARIABLE: &str = "TRACE_RUN_ID";
+/// The variable that names the launch to a recorder inside of the agent.
+pub const PARENT_LAUNCH_VARIABLE: &str = "TRACE_PARENT_LAUNCH";
+/// The variable that names the turn to a recorder inside of the agent: the one that ran when the agent was started.
+pub const PARENT_TURN_VARIABLE: &str = "TRACE_PARENT_TURN";
+
+/// An agent that is to be run.
+#[derive(Debug)]
+pub struct Exec {
+    /// The program and its arguments.
+    pub command: AgentCommand,
+    /// What the agent finds on its standard input.
+    pub input: AgentInput,
+    /// Where its output goes.
+    pub outputs: Outputs,
+    /// The provider whose rules the output is read by; `None` to find that out from the output.
+    pub provider: Option<Provider>,
+}
+
+/// A program and its arguments.
+#[derive(Debug, Clone)]
+pub struct AgentCommand {
+    /// The program: a path, or a name that is looked up as a shell would.
+    pub program: OsString,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+}
+
+impl AgentCommand {
+    fn to_command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments);
+        command
+    }
+
+    /// Returns the provider that the command is known to be of.
+    pub fn provider(&self) -> Option<Provider> {
+        let words = iter::once(&self.program).chain(&self.arguments);
+        recognise::by_command(&words.map(|word| word.to_string_lossy()).collect::<Vec<_>>())
+    }
+}
+
+/// What an agent finds on its standard input.
+#[derive(Debug)]
+pub enum AgentInput {
+    /// Ours.
+    Inherited,
+    /// These bytes, and then the end.
+    Bytes(Vec<u8>),
+}
+
+/// The launch that an agent is recorded as.
+#[derive(Debug, Clone)]
+pub struct ExecLaunch {
+    capture: Capture,
+    home: Home,
+    dir: ArtifactPath,
+}
+
+impl ExecLaunch {
+    /// Begins the launch. Its raw output is always kept: that is what the output is understood from.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Capture::begin`].
+    pub fn begin(
+        env: &CaptureEnv,
+        home: &Home,
+        labels: Labels,
+        prepared: PreparedTurnContext,
+        start: Start,
+    ) -> Result<Self, CaptureError> {
+        let (run, process) = (labels.run_id.clone(), labels.process_id.clone());
+        let capture = Capture::blocking_begin(env, labels, prepared, Start { raw: true, ..start })?;
+        let launch = capture.launch_id().expect("a launch that was begun is not disabled");
+        let dir = format!("{run}/{process}/{launch}").parse().expect("ids are parts of an artifact path");
+        Ok(Self { capture, home: home.clone(), dir })
+    }
+
+    /// Returns the handle of the launch.
+    pub fn capture(&self) -> &Capture {
+        &self.capture
+    }
+
+    /// Opens what was recorded of a stream so far, and will be.
+    fn record(&self, stream: OutputStream) -> Result<Box<dyn Read + Send>, ArtifactError> {
+        self.home.open_launch(&self.dir)?.raw(stream)
+    }
+
+    /// Names the launch to a recorder inside of the agent.
+    fn name_in(&self, command: &mut Command) {
+        let text = |id: Option<String>| id.unwrap_or_default();
+        command.env(RUN_VARIABLE, text(self.capture.run_id().map(|id| id.to_string())));
+        command.env(PARENT_LAUNCH_VARIABLE, text(self.capture.launch_id().map(|id| id.to_string())));
+        command.env(PARENT_TURN_VARIABLE, text(self.capture.running_turn().map(|id| id.to_string())));
+    }
+}
+
+/// How an agent's run went.
+#[derive(Debug)]
+pub struct ExecReport {
+    /// How its process ended.
+    pub end: ProcessEnd,
+    /// Why the process could not be started, where it could not.
+    pub start_error: Option<io::Error>,
+    /// How the launch ended.
+    pub outcome: Outcome,
+    /// What was recorded of it.
+    pub recorded: Recorded,
+    /// The turns that the launch had.
+    pub turns: u64,
+    /// Streams that another process still held after the agent's exit. What it prints there is lost.
+    pub held_open: Vec<OutputStream>,
+    /// Streams that could not be passed on to their end, and why. The agent found them closed.
+    pub broken: Vec<(OutputStream, io::Error)>,
+    /// How many things in the output could not be taken as they are.
+    pub notes: u64,
+    /// The first of them.
+    pub first_note: Option<Note>,
+    /// Why the output was not understood to its end, where it could not be read back.
+    pub unread: Option<io::Error>,
+}
+
+/// Why an agent could not be run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExecError {
+    /// A pipe or a thread could not be had. The agent was not started.
+    #[error("could not get between the agent and its output")]
+    NotStarted(#[source] io::Error),
+    /// The record of the output could not be opened. The agent was not started.
+    #[error("could not open the record of the agent's output")]
+    NoRecord(#[source] ArtifactError),
+    /// The agent was started, and how it ended cannot be learned.
+    #[error("could not wait for the agent")]
+    Lost(#[source] io::Error),
+}
+
+impl Exec {
+    /// Runs the agent to its end, and ends the launch.
+    ///
+    /// Without a launch nothing is recorded: then the agent has our own outputs, and only signals pass through here.
+    ///
+    /// # Errors
+    ///
+    /// [`ExecError::NotStarted`] if a pipe, a thread or the record could not be had, and [`ExecError::Lost`] if the
+    /// agent's end could not be learned; the launch then ends when its handle is dropped. A program that cannot be
+    /// started is no error but one of the ends of a process.
+    pub fn run(self, launch: Option<&ExecLaunch>) -> Result<ExecReport, ExecError> {
+        let Self { command, input, outputs, provider } = self;
+        let mut command = command.to_command();
+        let (watch, news) = process::exit_news().map_err(ExecError::NotStarted)?;
+        let process = Arc::new(Process::new(news));
+        let _forwarding = signals::forward_to(&process).map_err(ExecError::NotStarted)?;
+        input.connect(&mut command).map_err(ExecError::NotStarted)?;
+        // On every way out of the closure the command is dropped first, and with it the pipes' writing ends: the threads
+        // that the scope waits for find the end of what they read.
+        thread::scope(move |scope| {
+            let reading = match launch {
+                None => Reading::default(),
+                Some(launch) => {
+                    launch.name_in(&mut command);
+                    let tees = outputs.connect(&mut command).map_err(ExecError::NotStarted)?;
+                    Reading::start(scope, launch, tees, &watch, provider.as_ref())?
+                }
+            };
+            let started = command.spawn();
+            drop(command);
+            let (end, start_error) = match started {
+                Ok(child) => (process.wait(child).map_err(ExecError::Lost)?, None),
+                Err(error) => (ProcessEnd::of_failed_start(&error), Some(error)),
+            };
+            Ok(conclude(launch, reading.join(), end, start_error))
+        })
+    }
+}
+
+impl AgentInput {
+    /// Hands the standard input to the command.
+    fn connect(self, command: &mut Command) -> io::Result<()> {
+        let Self::Bytes(bytes) = self else { return Ok(()) };
+        let (source, mut pipe) = io::pipe()?;
+        command.stdin(source);
+        // Nobody waits for this thread: an agent need not read what it is given.
+        let feed = move || {
+            let _ = pipe.write_all(&bytes);
+        };
+        thread::Builder::new().name("trace-input".to_owned()).spawn(feed).map(drop)
+    }
+}
+
+/// Ends the launch, and reports.
+fn conclude(
+    launch: Option<&ExecLaunch>,
+    output: Output,
+    end: ProcessEnd,
+    start_error: Option<io::Error>,
+) -> ExecReport {
+    let Output { pumps, interpreted } = output;
+    let outcome = interpreted.turns.outcome(end);
+    let recorded = if interpreted.conversation { Recorded::Conversation } else { Recorded::PromptOnly };
+    if let Some(launch) = launch {
+        launch.capture.blocking_finish(outcome, recorded);
+    }
+    let (mut held_open, mut broken) = (Vec::new(), Vec::new());
+    for (stream, end) in pumps {
+        match end {
+            PumpEnd::EndOfFile | PumpEnd::SinkClosed => {}
+            PumpEnd::HeldOpen => held_open.push(stream),
+            PumpEnd::Failed(error) => broken.push((stream, error)),
+        }
+    }
+    ExecReport {
+        end,
+        start_error,
+        outcome,
+        recorded,
+        turns: interpreted.turns.count(),
+        held_open,
+        broken,
+        notes: interpreted.notes,
+        first_note: interpreted.first_note,
+        unread: interpreted.failure,
+    }
+}

@@ -1,0 +1,83 @@
+//! The threads that read an agent's output.
+
+use std::{
+    io,
+    sync::mpsc,
+    thread::{self, Scope, ScopedJoinHandle},
+};
+
+use trace_model::words::{OutputStream, Provider};
+
+use super::{
+    ExecError, ExecLaunch,
+    interpretation::{Interpretation, Interpreted},
+    pump::{ExitWatch, PumpEnd, pump},
+    streams::Tee,
+};
+
+/// The threads that read an agent's output: a pump for each recorded stream, and the interpretation of standard output.
+#[derive(Debug, Default)]
+pub(super) struct Reading<'scope> {
+    pumps: Vec<(OutputStream, ScopedJoinHandle<'scope, PumpEnd>)>,
+    interpretation: Option<ScopedJoinHandle<'scope, Interpreted>>,
+}
+
+/// What came of the reading.
+#[derive(Debug, Default)]
+pub(super) struct Output {
+    /// How each stream ended.
+    pub(super) pumps: Vec<(OutputStream, PumpEnd)>,
+    /// What was understood.
+    pub(super) interpreted: Interpreted,
+}
+
+impl<'scope> Reading<'scope> {
+    /// Starts the threads. They end by themselves when the pipes or the watch do.
+    pub(super) fn start(
+        scope: &'scope Scope<'scope, '_>,
+        launch: &ExecLaunch,
+        tees: Vec<Tee>,
+        watch: &ExitWatch,
+        provider: Option<&Provider>,
+    ) -> Result<Self, ExecError> {
+        let mut reading = Self::default();
+        for tee in tees {
+            let stream = tee.stream;
+            let watch = watch.try_clone().map_err(ExecError::NotStarted)?;
+            let capture = launch.capture.clone();
+            // The bell holds one message, which means that there is more: ringing it never waits.
+            let (ring, bell) = mpsc::sync_channel(1);
+            let record = move |bytes: &[u8]| {
+                capture.record_raw(stream, bytes);
+                // It may have been rung already, or nobody may listen.
+                let _ = ring.try_send(());
+            };
+            let pump = spawn(scope, "trace-pump", move || pump(tee, &watch, record))?;
+            reading.pumps.push((stream, pump));
+            if stream == OutputStream::Stdout {
+                let mut record = launch.record(stream).map_err(ExecError::NoRecord)?;
+                let interpretation = Interpretation::new(launch.capture.clone(), stream, provider);
+                let interpret = move || interpretation.follow(&mut record, &bell);
+                reading.interpretation = Some(spawn(scope, "trace-interpreter", interpret)?);
+            }
+        }
+        Ok(reading)
+    }
+
+    /// Waits for the threads.
+    pub(super) fn join(self) -> Output {
+        let died = || io::Error::other("the thread that passed it on died");
+        let end = |pump: ScopedJoinHandle<'_, PumpEnd>| pump.join().unwrap_or_else(|_| PumpEnd::Failed(died()));
+        let pumps = self.pumps.into_iter().map(|(stream, pump)| (stream, end(pump))).collect();
+        let interpreted = self.interpretation.and_then(|thread| thread.join().ok()).unwrap_or_default();
+        Output { pumps, interpreted }
+    }
+}
+
+fn spawn<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>, ExecError> {
+    thread::Builder::new().name(name.to_owned()).spawn_scoped(scope, work).map_err(ExecError::NotStarted)
+}

@@ -1,0 +1,95 @@
+//! Signals that reach us and are meant for the agent.
+
+use std::{
+    fs, io,
+    sync::Arc,
+    thread::{self, JoinHandle},
+};
+
+use rustix::process::Signal;
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2},
+    iterator::{Handle, SignalsInfo, exfiltrator::WithOrigin},
+    low_level::siginfo::Origin,
+};
+
+use super::process::Process;
+
+/// The signals that are caught.
+///
+/// TSTP, TTIN, TTOU and CONT are not among them: the terminal sends them to the agent as well, and both stop and go on.
+const CAUGHT: [i32; 6] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2];
+
+/// Catches the signals from now on, and forwards them until the [`Forwarding`] is dropped.
+///
+/// A caught signal is at its default in a program that we start; an ignored one would stay ignored there. What was
+/// ignored before, as under `nohup`, is left so: that was meant for the agent.
+pub(super) fn forward_to(process: &Arc<Process>) -> io::Result<Forwarding> {
+    let ignored = ignored_signals();
+    let caught = CAUGHT.iter().filter(|&&signal| !is_in(ignored, signal));
+    let mut signals = SignalsInfo::<WithOrigin>::new(caught)?;
+    let handle = signals.handle();
+    let process = Arc::clone(process);
+    let forward =
+        move || signals.forever().filter_map(|origin| forwarded(&origin)).for_each(|signal| process.signal(signal));
+    let thread = thread::Builder::new().name("trace-signals".to_owned()).spawn(forward)?;
+    Ok(Forwarding { handle, thread: Some(thread) })
+}
+
+/// The thread that forwards signals. Dropping it ends the thread; the signals stay caught, and do nothing.
+#[derive(Debug)]
+pub(super) struct Forwarding {
+    handle: Handle,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Forwarding {
+    fn drop(&mut self) {
+        self.handle.close();
+        if let Some(thread) = self.thread.take() {
+            // The thread cannot panic, and there would be nothing to do about it.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Returns the signal if it is to be forwarded.
+///
+/// An interrupt typed at the terminal is not: the kernel sends it to the whole foreground process group, and the agent
+/// is in it.
+fn forwarded(origin: &Origin) -> Option<Signal> {
+    if matches!(origin.signal, SIGINT | SIGQUIT) && origin.process.is_none() {
+        return None;
+    }
+    Signal::from_named_raw(origin.signal)
+}
+
+/// Returns the set of ignored signals, where the system tells; signal 1 is the lowest bit.
+fn ignored_signals() -> u64 {
+    fs::read_to_string("/proc/self/status").ok().and_then(|status| parse_ignored(&status)).unwrap_or(0)
+}
+
+fn parse_ignored(status: &str) -> Option<u64> {
+    let digits = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+    u64::from_str_radix(digits.trim(), 16).ok()
+}
+
+fn is_in(set: u64, signal: i32) -> bool {
+    u32::try_from(signal - 1).is_ok_and(|bit| set.checked_shr(bit).unwrap_or(0) & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ignored_signals_are_read_from_the_status_of_the_process() {
+        let nohup = "Name:\ttrace\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000000001\nSigCgt:\t0000000000000000\n";
+        assert_eq!(parse_ignored(nohup), Some(1));
+        assert!(is_in(1, SIGHUP));
+        assert!(!is_in(1, SIGINT));
+        assert!(is_in(0b110, SIGQUIT));
+        assert_eq!(parse_ignored("Name:\ttrace\n"), None);
+        assert_eq!(parse_ignored("SigIgn:\tnothing\n"), None);
+    }
+}
