@@ -139,7 +139,8 @@ impl Measured {
 }
 
 impl DecisionCount {
-    fn of(decisions: &[DecisionRow]) -> Vec<Self> {
+    /// Counts the decisions of each kind; a kind without any is left out.
+    pub fn of(decisions: &[DecisionRow]) -> Vec<Self> {
         let of_kind = |kind| decisions.iter().map(|row| &row.decision).filter(move |row| row.decision == kind);
         let counts = DecisionKind::ALL.iter().map(|&decision| Self {
             decision,

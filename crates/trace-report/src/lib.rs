@@ -1,8 +1,8 @@
 //! Reports: rows of a ledger to the values that the command prints.
 //!
 //! One file is one view: [`launches`] lists launches, [`launch`] shows one with everything in it, [`context`] profiles
-//! what the agent was sent, [`attribution`] tells where the bytes of given prompts come from, and [`share`] splits a
-//! whole into shares that add up. Each view derives `Serialize`, and that is the JSON document of its command.
+//! what the agent was sent, [`content`] is that to the byte, [`attribution`] tells where the bytes of given prompts come
+//! from, and [`share`] splits a whole into shares that add up. Each view derives `Serialize`, and that is the JSON document of its command.
 //!
 //! Nothing here reads a ledger, a file or a clock, and nothing is formatted for a person: rows come in, values go out.
 //! Unknown is absent and never zero. What was counted here and what a provider measured stand side by side under their
@@ -15,6 +15,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod attribution;
+pub mod content;
 pub mod context;
 pub mod launch;
 pub mod launches;

@@ -1,0 +1,195 @@
+//! `trace exec`: runs an agent under capture.
+
+mod labels;
+
+use std::{
+    ffi::OsString,
+    io::{self, Read},
+    iter,
+    os::fd::AsFd,
+    process::ExitCode,
+    sync::Arc,
+    time::Instant,
+};
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use trace_capture::{
+    CaptureEnv, EnvParts, Home, MemoryLedger, Recorded, Start,
+    backend::{OpenError, open_home_ledger},
+    intake::exec::{AgentCommand, AgentInput, Exec, ExecError, ExecLaunch, ExecReport, Outputs},
+};
+use trace_model::{
+    ledger::Ledger,
+    words::{LaunchOutcome, Provider},
+};
+
+use crate::{app::App, error::Advise, prompts::PromptArgs};
+
+/// Run an agent and record it
+///
+/// The agent keeps your terminal: what it shows there is not recorded. What goes to a pipe or a file is recorded byte by
+/// byte on its way, and understood if it is the JSON stream of a known provider.
+#[derive(Debug, Args)]
+pub(crate) struct ExecArgs {
+    #[command(flatten)]
+    prompts: PromptArgs,
+    /// Read the output by the rules of this provider, instead of finding out whose it is
+    #[arg(long, value_name = "NAME")]
+    provider: Option<Provider>,
+    /// Do not run the command if it cannot be recorded
+    #[arg(long)]
+    require_capture: bool,
+    /// Print no summary
+    #[arg(long, short)]
+    quiet: bool,
+    /// The command and its arguments
+    #[arg(value_name = "CMD", trailing_var_arg = true, required = true)]
+    command: Vec<OsString>,
+}
+
+pub(crate) fn run(args: ExecArgs, app: &mut App) -> anyhow::Result<ExitCode> {
+    let stdin = if args.prompts.takes_stdin() { Some(read_stdin()?) } else { None };
+    let agent = Agent { command: agent_command(&args)?, stdin, provider: args.provider.clone() };
+    let recorded = match Recording::begin(&args, &agent, app) {
+        Ok(recording) => agent.run(Some(&recording.launch)).map(|report| (report, Some(recording))),
+        Err(error) => Err(error),
+    };
+    let (report, recording) = match recorded {
+        Err(error) if !args.require_capture && agent_was_not_started(&error) => {
+            app.messages.say("warning", &format!("the command runs without being recorded: {error:#}"));
+            (agent.run(None)?, None)
+        }
+        recorded => recorded.advise(|| "without --require-capture the command would run unrecorded".to_owned())?,
+    };
+    tell(&args, &report, recording.as_ref(), app);
+    Ok(ExitCode::from(report.end.exit_code()))
+}
+
+/// The agent as the command line describes it.
+struct Agent {
+    command: AgentCommand,
+    stdin: Option<Vec<u8>>,
+    provider: Option<Provider>,
+}
+
+impl Agent {
+    /// Runs the agent. That may be done again if it was not started.
+    fn run(&self, launch: Option<&ExecLaunch>) -> anyhow::Result<ExecReport> {
+        let outputs = match launch {
+            Some(_) => Outputs::judge(io::stdout().as_fd(), io::stderr().as_fd()).map_err(ExecError::NotStarted)?,
+            None => Outputs::inherited(),
+        };
+        let exec = Exec {
+            command: self.command.clone(),
+            input: self.stdin.clone().map_or(AgentInput::Inherited, AgentInput::Bytes),
+            outputs,
+            provider: self.provider.clone(),
+        };
+        Ok(exec.run(launch)?)
+    }
+}
+
+/// A launch that was begun, and what it needs.
+struct Recording {
+    launch: ExecLaunch,
+    /// Behind the launch, so that it is dropped last.
+    _env: CaptureEnv,
+}
+
+impl Recording {
+    fn begin(args: &ExecArgs, agent: &Agent, app: &App) -> anyhow::Result<Self> {
+        let gathering = Instant::now();
+        let prepared = args.prompts.prepare(agent.stdin.as_deref().unwrap_or_default())?;
+        let gather_ms = u64::try_from(gathering.elapsed().as_millis()).unwrap_or(u64::MAX);
+
+        let path = app.home_path()?;
+        let home = Home::open_real(&path).with_context(|| format!("cannot open {}", path.display()))?;
+        let ledger = open_ledger(&home, app)?;
+        let parts = EnvParts { machine: labels::machine(&app.environment), ..EnvParts::new(home.clone(), ledger) };
+        let labels = labels::labels(&app.environment, &parts, app.messages)?;
+        let provider = args.provider.clone().or_else(|| agent.command.provider()).unwrap_or(Provider::Unknown);
+        let is_interactive = app.environment.stdin.is_terminal() && app.environment.stdout.is_terminal();
+        let surface = if is_interactive { "interactive" } else { "headless" };
+        let start = Start { gather_ms, ..Start::new(provider, surface) };
+
+        let env = CaptureEnv::new(parts);
+        let launch = ExecLaunch::begin(&env, &home, labels, prepared, start)?;
+        Ok(Self { launch, _env: env })
+    }
+}
+
+/// Opens the home's ledger. Without it the artifacts are recorded all the same, and the ledger can be made from them.
+fn open_ledger(home: &Home, app: &App) -> anyhow::Result<Arc<dyn Ledger>> {
+    match open_home_ledger(home, app.global.ledger) {
+        Err(error @ (OpenError::Ledger { .. } | OpenError::NotCompiled { .. })) => {
+            let error = anyhow!(error);
+            let text = format!("the launch is recorded without the ledger, until `trace reindex`: {error:#}");
+            app.messages.say("warning", &text);
+            Ok(Arc::new(MemoryLedger::new()))
+        }
+        opened => Ok(opened?),
+    }
+}
+
+fn agent_command(args: &ExecArgs) -> anyhow::Result<AgentCommand> {
+    let (program, arguments) = args.command.split_first().context("no command is given")?;
+    Ok(AgentCommand { program: program.clone(), arguments: arguments.to_vec() })
+}
+
+fn read_stdin() -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
+    Ok(bytes)
+}
+
+/// Tells whether the agent can still be run: whatever failed, it failed before that.
+fn agent_was_not_started(error: &anyhow::Error) -> bool {
+    !matches!(error.downcast_ref::<ExecError>(), Some(ExecError::Lost(_)))
+}
+
+/// Says how it went. What went wrong is always said; on a terminal that the agent drew on, and where nobody wants to
+/// hear of it, the rest is not.
+fn tell(args: &ExecArgs, report: &ExecReport, recording: Option<&Recording>, app: &App) {
+    if let Some(error) = &report.start_error {
+        let program = args.command.first().map(|program| program.to_string_lossy()).unwrap_or_default();
+        app.messages.say("error", &format!("cannot run {program}: {error}"));
+    }
+    let Some(recording) = recording else { return };
+    for stream in &report.held_open {
+        let text = format!("another process still holds the {stream} of the command; what it prints there now is lost");
+        app.messages.say("warning", &text);
+    }
+    for (stream, error) in &report.broken {
+        app.messages.say("warning", &format!("the {stream} of the command was closed: {error}"));
+    }
+    let agent_owns_terminal = app.environment.stdout.is_terminal() && app.environment.stderr.is_terminal();
+    if !args.quiet && !agent_owns_terminal {
+        app.messages.say("trace", &summary(report, &recording.launch));
+    }
+}
+
+/// Returns the one line that says what is on record now, and where to see it.
+fn summary(report: &ExecReport, launch: &ExecLaunch) -> String {
+    let capture = launch.capture();
+    let id = capture.launch_id().map(|id| id.short()).unwrap_or_default();
+    let status = capture.status();
+    let turns = match report.turns {
+        1 => "1 turn".to_owned(),
+        turns => format!("{turns} turns"),
+    };
+    let remarks = [
+        status.trouble.map(|trouble| format!("recorded in part: {trouble}")),
+        (report.recorded == Recorded::PromptOnly).then(|| "the output was not understood".to_owned()),
+        report.first_note.as_ref().map(|note| {
+            let what = if report.notes == 1 { "1 note".to_owned() } else { format!("{} notes", report.notes) };
+            format!("{what} on the output, the first {} at byte {}", note.kind, note.offset)
+        }),
+        report.unread.as_ref().map(|error| format!("the record could not be read back: {error}")),
+        status.index_pending.then(|| "not in the ledger yet".to_owned()),
+    ];
+    let parts =
+        iter::once(format!("{}, {turns}", LaunchOutcome::from(report.outcome))).chain(remarks.into_iter().flatten());
+    let parts: Vec<String> = parts.collect();
+    format!("recorded {id}: {}; see `trace show {id}`", parts.join("; "))
+}

@@ -1,0 +1,97 @@
+//! `trace ls`.
+
+use std::{collections::BTreeSet, process::ExitCode};
+
+use clap::Args;
+use trace_model::{
+    id::RunId,
+    query::{LaunchQuery, Order},
+    timestamp::Timestamp,
+    words::{LaunchOutcome, Provider},
+};
+use trace_report::launches::LaunchesReport;
+
+use super::FormatArgs;
+use crate::{app::App, args::words, render::text::launches};
+
+/// List launches, the last one first
+#[derive(Debug, Args)]
+pub(crate) struct LsArgs {
+    #[command(flatten)]
+    format: FormatArgs,
+    /// The most launches to list; 0 lists all
+    #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = 20)]
+    limit: u32,
+    /// Only launches of this provider; may be given again
+    #[arg(long, value_name = "NAME")]
+    provider: Vec<Provider>,
+    /// Only launches that went so; may be given again
+    #[arg(long, value_name = "WORD", value_parser = words(LaunchOutcome::ALL, LaunchOutcome::as_str))]
+    outcome: Vec<LaunchOutcome>,
+    /// Only launches on this repository; may be given again
+    #[arg(long, value_name = "PATH")]
+    repo: Vec<String>,
+    /// Only launches of this project; may be given again
+    #[arg(long, value_name = "NAME")]
+    project: Vec<String>,
+    /// Only launches of this run; may be given again
+    #[arg(long, value_name = "ID")]
+    run: Vec<RunId>,
+    /// Only launches that began at this time or later: RFC 3339, or a date in UTC
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    since: Option<Timestamp>,
+    /// Only launches that began before this time
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    before: Option<Timestamp>,
+}
+
+impl From<LsArgs> for LaunchQuery {
+    fn from(args: LsArgs) -> Self {
+        Self {
+            runs: BTreeSet::from_iter(args.run),
+            providers: BTreeSet::from_iter(args.provider),
+            outcomes: BTreeSet::from_iter(args.outcome),
+            repos: BTreeSet::from_iter(args.repo),
+            projects: BTreeSet::from_iter(args.project),
+            started_from: args.since,
+            started_before: args.before,
+            order: Order::NewestFirst,
+            limit: (args.limit > 0).then_some(args.limit),
+            ..Self::default()
+        }
+    }
+}
+
+/// Reads a time, or the first moment of a date.
+fn time(text: &str) -> Result<Timestamp, trace_model::ModelError> {
+    if text.len() == "2026-11-30".len() { format!("{text}T00:00:00Z").parse() } else { text.parse() }
+}
+
+pub(crate) fn run(args: LsArgs, app: &mut App) -> anyhow::Result<ExitCode> {
+    let as_json = args.format.json;
+    let query = LaunchQuery::from(args);
+    let report = match app.open_store_to_look()? {
+        Some(store) => store.launches(&query)?,
+        None => LaunchesReport::new([]),
+    };
+    if as_json {
+        app.output.json(&report)?;
+    } else if report.launches.is_empty() {
+        app.messages.say("note", "no such launch is recorded");
+    } else {
+        app.output.lines(launches::lines(&report, app.width()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_is_its_first_moment() {
+        assert_eq!(time("2026-11-30").unwrap().to_string(), "2026-11-30T00:00:00.000000Z");
+        assert_eq!(time("2026-11-30T12:00:00+01:00").unwrap().to_string(), "2026-11-30T11:00:00.000000Z");
+        assert!(time("yesterday").is_err());
+    }
+}

@@ -1,0 +1,60 @@
+//! `trace` alone: the launches of today, and what to do next.
+
+use std::process::ExitCode;
+
+use trace_capture::{Clock, SystemClock};
+use trace_model::{
+    query::{LaunchQuery, Order},
+    timestamp::Timestamp,
+};
+
+use crate::{
+    app::App,
+    render::text::{launches, style},
+};
+
+/// The next steps: a command, and what it does.
+const NEXT: [(&str, &str); 3] = [
+    ("trace exec -- COMMAND", "record an agent"),
+    ("trace context", "what the latest launch was sent, by kind and by source"),
+    ("trace --help", "everything else"),
+];
+
+pub(crate) fn run(app: &mut App) -> anyhow::Result<ExitCode> {
+    let query = LaunchQuery {
+        started_from: Some(start_of_day(SystemClock.now())),
+        order: Order::NewestFirst,
+        ..LaunchQuery::default()
+    };
+    let report = app.open_store_to_look()?.map(|store| store.launches(&query)).transpose()?;
+    match report.filter(|report| !report.launches.is_empty()) {
+        Some(report) => {
+            app.output.line(&style::styled(style::TITLE, "Launches of today (UTC)"))?;
+            app.output.lines(launches::lines(&report, app.width()))?;
+        }
+        None => app.output.line("No launches today (UTC).")?,
+    }
+    app.output.line("")?;
+    for (command, purpose) in NEXT {
+        app.output.line(&format!("  {}  {purpose}", style::styled(style::NAME, format_args!("{command:<21}"))))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the first moment of the day in UTC.
+fn start_of_day(now: Timestamp) -> Timestamp {
+    const DAY: i64 = 24 * 60 * 60 * 1_000_000;
+    Timestamp::from_micros(now.as_micros() / DAY * DAY).unwrap_or(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_begins_at_midnight() {
+        let start = |text: &str| start_of_day(text.parse().unwrap()).to_string();
+        assert_eq!(start("2026-11-30T17:18:10.65Z"), "2026-11-30T00:00:00.000000Z");
+        assert_eq!(start("2026-11-30T00:00:00Z"), "2026-11-30T00:00:00.000000Z");
+    }
+}

@@ -1,0 +1,115 @@
+//! Errors as a person sees them: what went wrong, why, and what to do next.
+
+use std::{error::Error, fmt, io};
+
+/// An error with the next step for whoever meets it.
+#[derive(Debug)]
+pub(crate) struct Advised {
+    error: anyhow::Error,
+    advice: String,
+}
+
+impl fmt::Display for Advised {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(formatter)
+    }
+}
+
+impl Error for Advised {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.error.source()
+    }
+}
+
+/// Returns an error of that message, with the next step.
+pub(crate) fn advised(message: &'static str, advice: &str) -> anyhow::Error {
+    Advised { error: anyhow::anyhow!(message), advice: advice.to_owned() }.into()
+}
+
+/// Adds the next step to an error.
+pub(crate) trait Advise<T> {
+    /// Says what to do about a failure.
+    fn advise(self, advice: impl FnOnce() -> String) -> anyhow::Result<T>;
+}
+
+impl<T, E: Into<anyhow::Error>> Advise<T> for Result<T, E> {
+    fn advise(self, advice: impl FnOnce() -> String) -> anyhow::Result<T> {
+        self.map_err(|error| Advised { error: error.into(), advice: advice() }.into())
+    }
+}
+
+/// A command line that asks for what makes no sense; clap cannot see it.
+#[derive(Debug)]
+pub(crate) struct WrongUsage(pub(crate) String);
+
+impl fmt::Display for WrongUsage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl Error for WrongUsage {}
+
+/// What the process does about an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Whoever read our output has seen enough: nothing is wrong.
+    Quiet,
+    /// Exit code 1.
+    Failure,
+    /// Exit code 2.
+    WrongUsage,
+}
+
+impl Verdict {
+    /// Returns what to do about the error.
+    pub(crate) fn of(error: &anyhow::Error) -> Self {
+        let is_closed_pipe = |cause: &(dyn Error + 'static)| {
+            cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+        };
+        if error.chain().any(is_closed_pipe) {
+            Self::Quiet
+        } else if error.chain().any(<dyn Error>::is::<WrongUsage>) {
+            Self::WrongUsage
+        } else {
+            Self::Failure
+        }
+    }
+}
+
+/// Returns the error with its causes, one a line, and the next step at the end.
+pub(crate) fn lines(error: &anyhow::Error) -> Vec<(&'static str, String)> {
+    let mut lines = vec![("error", error.to_string())];
+    lines.extend(error.chain().skip(1).map(|cause| ("cause", cause.to_string())));
+    // The same text twice helps nobody: some errors repeat their cause.
+    lines.dedup_by(|later, earlier| earlier.1.ends_with(&later.1));
+    let advice = error.chain().find_map(|cause| cause.downcast_ref::<Advised>());
+    lines.extend(advice.map(|advised| ("next", advised.advice.clone())));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::{Context, anyhow};
+
+    use super::*;
+
+    #[test]
+    fn an_error_tells_its_causes_and_the_next_step() {
+        let error = Err::<(), _>(io::Error::other("disk on fire"))
+            .context("cannot write home.json")
+            .advise(|| "put the fire out".to_owned())
+            .unwrap_err();
+        let expected = [("error", "cannot write home.json"), ("cause", "disk on fire"), ("next", "put the fire out")];
+        assert_eq!(lines(&error), expected.map(|(word, text)| (word, text.to_owned())));
+    }
+
+    #[test]
+    fn a_closed_pipe_is_quiet_wherever_it_is_in_the_chain() {
+        let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
+        assert_eq!(Verdict::of(&closed().into()), Verdict::Quiet);
+        assert_eq!(Verdict::of(&anyhow::Error::from(closed()).context("cannot print")), Verdict::Quiet);
+        assert_eq!(Verdict::of(&WrongUsage("no".to_owned()).into()), Verdict::WrongUsage);
+        assert_eq!(Verdict::of(&anyhow!("no")), Verdict::Failure);
+    }
+}

@@ -1,0 +1,20 @@
+//! Progress, on standard error, where that is a terminal.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::environment::Stream;
+
+/// Returns a bar that is seen on a terminal only.
+pub(crate) fn bar(stderr: Stream, work: &'static str) -> ProgressBar {
+    if !stderr.is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {human_pos} of {human_len}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_message(work);
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}

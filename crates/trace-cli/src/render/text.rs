@@ -1,0 +1,16 @@
+//! Text for people: the parts that views are made of, and the views, one file each.
+
+pub(crate) mod bar;
+pub(crate) mod escape;
+pub(crate) mod figures;
+pub(crate) mod status;
+pub(crate) mod style;
+pub(crate) mod table;
+pub(crate) mod tree;
+
+pub(crate) mod attribution;
+pub(crate) mod content;
+pub(crate) mod context;
+pub(crate) mod events;
+pub(crate) mod launch;
+pub(crate) mod launches;

@@ -1,0 +1,239 @@
+//! One launch as a tree: turns, assets, decisions, usage.
+
+use std::path::Path;
+
+use trace_model::{
+    launch::{CaptureState, Launch},
+    usage::UsageRow,
+    words::{Channel, DecisionKind},
+};
+use trace_report::{
+    context::DecisionCount,
+    launch::{LaunchReport, TurnReport},
+};
+
+use super::{
+    context::decision_counts,
+    escape, figures,
+    status::{self, decision},
+    style,
+    table::{Column, Row, Table},
+    tree::{INDENT, Node},
+};
+
+/// Returns the lines of the tree.
+pub(crate) fn lines(report: &LaunchReport, home: &Path, width: Option<u16>) -> Vec<String> {
+    let mut root = Node::block(head(report, home));
+    for turn in &report.turns {
+        root.push(turn_node(report, turn, width));
+    }
+    let of_no_turn: Vec<&UsageRow> = report.usage.iter().filter(|row| row.record.turn_id.is_none()).collect();
+    if !of_no_turn.is_empty() {
+        let mut node = Node::new("usage of no turn");
+        node.push(Node::block(usage_table(&of_no_turn, under(width, 2))));
+        root.push(node);
+    }
+    root.into_lines()
+}
+
+/// Returns the columns that are left at a depth of the tree.
+fn under(width: Option<u16>, depth: u16) -> Option<u16> {
+    width.map(|width| width.saturating_sub(depth * INDENT))
+}
+
+fn head(report: &LaunchReport, home: &Path) -> Vec<String> {
+    let launch = &report.launch;
+    let header = &launch.header;
+    let (ended_at, word) = launch.state.columns();
+    let (style, mark) = status::outcome(word);
+    let agent = [header.provider.as_str()].into_iter().chain(launch.agent_version.as_deref()).collect::<Vec<_>>();
+    let mut title = vec![style::styled(style, format!("{mark} {word}")), escape::line(&agent.join(" ")).into_owned()];
+    title.extend(header.model.as_deref().map(|model| escape::line(model).into_owned()));
+    title.push(escape::line(&header.surface).into_owned());
+    let name = style::styled(style::TITLE, format_args!("launch {}", header.id.short()));
+    let mut lines = vec![format!("{name}  {}", title.join(" · "))];
+
+    let took = match ended_at {
+        Some(at) => format!(", took {}", figures::duration(at.since(header.started_at))),
+        None => String::new(),
+    };
+    let mut fact = |name: &str, value: &str| {
+        let name = style::styled(style::FAINT, format_args!("{name:<9}"));
+        lines.push(format!("  {name} {}", escape::line(value)));
+    };
+    fact("id", &header.id.to_string());
+    fact("run", header.run_id.as_str());
+    if let Some(parent) = header.parent_launch_id {
+        fact("parent", &parent.to_string());
+    }
+    fact("started", &format!("{} UTC{took}", figures::time(header.started_at)));
+    fact("repo", &header.repo);
+    if header.worktree != header.repo {
+        fact("worktree", &header.worktree);
+    }
+    let labels = [("wave", &header.wave), ("project", &header.project), ("task", &header.task)];
+    let labels = labels.into_iter().chain([("flow", &header.flow), ("skill", &header.skill)]);
+    for (name, value) in labels {
+        if let Some(value) = value {
+            fact(name, value);
+        }
+    }
+    for (key, value) in &header.tags {
+        fact("tag", &format!("{key}={value}"));
+    }
+    if let Some(session) = &launch.provider_session_id {
+        fact("session", session);
+    }
+    if let Some(path) = &launch.provider_session_path {
+        fact("kept in", path);
+    }
+    fact("files", &home.join("traces").join(header.artifact_dir().as_str()).to_string_lossy());
+    fact("recorded", &recorded(launch));
+    fact("usage", &status::totals(&report.totals));
+    lines
+}
+
+fn recorded(launch: &Launch) -> String {
+    let (status, reason) = launch.capture.columns();
+    let why = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    let events = figures::counted(launch.conversation_event_count, "event");
+    let bytes = figures::counted(launch.conversation_bytes, "byte");
+    let so_far = if launch.capture == CaptureState::Capturing { " so far" } else { "" };
+    format!("{status}{why}, {events} in {bytes}{so_far}")
+}
+
+fn turn_node(report: &LaunchReport, turn: &TurnReport, width: Option<u16>) -> Node {
+    let mut node = Node::new(turn_title(turn));
+    node.push(context_node(turn, width));
+    if !turn.decisions.is_empty() {
+        let mut decisions = Node::new(format!("decisions  {}", decision_counts(&DecisionCount::of(&turn.decisions))));
+        decisions.push(Node::block(decision_table(turn, under(width, 3))));
+        node.push(decisions);
+    }
+    let id = Some(turn.row.turn.id);
+    let usage: Vec<&UsageRow> = report.usage.iter().filter(|row| row.record.turn_id == id).collect();
+    let mut usage_node = Node::new(format!("usage  {}", status::totals(&turn.totals)));
+    if !usage.is_empty() {
+        usage_node.push(Node::block(usage_table(&usage, under(width, 3))));
+    }
+    node.push(usage_node);
+    if let Some(output) = &turn.row.turn.root_output {
+        node.push(Node::new(answer(output, under(width, 2))));
+    }
+    node
+}
+
+fn turn_title(report: &TurnReport) -> String {
+    let turn = &report.row.turn;
+    let (ended_at, word, reason) = turn.state.columns();
+    let (style, mark) = status::turn(word);
+    let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    let mut parts = vec![style::styled(style, format!("{mark} {word}{reason}")), turn.input_op.to_string()];
+    parts.extend(ended_at.map(|at| figures::duration(at.since(turn.started_at))));
+    format!("{}  {}", style::styled(style::TITLE, format_args!("turn {}", turn.ordinal)), parts.join(" · "))
+}
+
+fn context_node(report: &TurnReport, width: Option<u16>) -> Node {
+    let turn = &report.row.turn;
+    let counted = match (turn.supplied_context_tokens, turn.tokenizer) {
+        (Some(tokens), Some(tokenizer)) => {
+            let part = |tokens: Option<u64>, channel: Channel| Some(format!("{} {channel}", figures::count(tokens?)));
+            let parts = [part(turn.system_tokens, Channel::System), part(turn.task_tokens, Channel::Task)];
+            let parts = parts.into_iter().flatten().collect::<Vec<_>>().join(" + ");
+            format!(" · {} ({parts}), counted with {tokenizer}", figures::counted(tokens, "token"))
+        }
+        _ => String::new(),
+    };
+    let mut node = Node::new(format!("context  {}{counted}", turn.context_coverage));
+    if !report.assets.is_empty() {
+        let mut table = Table::new([
+            Column::number("#").left_out(3),
+            Column::text("KIND"),
+            Column::text("LABEL").shrinks(),
+            Column::text("CHANNEL").left_out(1),
+            Column::number("BYTES").left_out(2),
+            Column::number("TOKENS"),
+        ]);
+        for row in &report.assets {
+            let asset = &row.asset;
+            let cells = [
+                asset.position.to_string(),
+                asset.kind.to_string(),
+                escape::line(&asset.label).into_owned(),
+                asset.channel.to_string(),
+                figures::count(asset.span.len()),
+                figures::count(asset.attributed_tokens),
+            ];
+            table.push(Row::new(cells).faint_if(asset.kind == trace_model::words::AssetKind::Assembly));
+        }
+        node.push(Node::block(table.into_lines(under(width, 3))));
+    }
+    node
+}
+
+fn decision_table(turn: &TurnReport, width: Option<u16>) -> Vec<String> {
+    let mut table = Table::new([
+        Column::text("DECISION"),
+        Column::text("KIND").left_out(1),
+        Column::text("LABEL").shrinks(),
+        Column::text("REASON").shrinks(),
+        Column::number("TOKENS").left_out(2),
+    ]);
+    for row in &turn.decisions {
+        let made = &row.decision;
+        let (style, mark) = decision(made.decision);
+        let cells = [
+            made.decision.to_string(),
+            made.kind.to_string(),
+            escape::line(&made.label).into_owned(),
+            escape::line(&made.reason).into_owned(),
+            figures::known(made.original_tokens),
+        ];
+        table.push(Row::new(cells).mark(style, mark).faint_if(made.decision == DecisionKind::Deduplicated));
+    }
+    table.into_lines(width)
+}
+
+fn usage_table(rows: &[&UsageRow], width: Option<u16>) -> Vec<String> {
+    let mut table = Table::new([
+        Column::text("RECORD").shrinks(),
+        Column::text("AGENT").left_out(5),
+        Column::text("MODEL").left_out(4),
+        Column::number("UNCACHED"),
+        Column::number("CACHE READ").left_out(2),
+        Column::number("CACHE WRITE").left_out(3),
+        Column::number("OUTPUT"),
+        Column::number("COST").left_out(1),
+        Column::text("QUALITY").left_out(6),
+    ]);
+    for row in rows {
+        let report = &row.record.report;
+        let replay = row.replay_of.map(|launch| format!(" (replay of {})", launch.short())).unwrap_or_default();
+        let agent = if report.agent.is_main() { String::new() } else { report.agent.to_string() };
+        let cells = [
+            format!("{}{replay}", escape::line(&report.key)),
+            escape::line(&agent).into_owned(),
+            escape::line(report.model.as_deref().unwrap_or_default()).into_owned(),
+            figures::known(report.input_tokens),
+            figures::known(report.cache_read_tokens),
+            figures::known(report.cache_write_tokens),
+            figures::known(report.output_tokens),
+            report.reported_cost_usd.map_or_else(String::new, |cost| figures::money(Some(cost))),
+            report.quality.to_string(),
+        ];
+        table.push(Row::new(cells).faint_if(row.replay_of.is_some()));
+    }
+    table.into_lines(width)
+}
+
+/// Returns the beginning of an answer, in quotes.
+fn answer(output: &str, width: Option<u16>) -> String {
+    const LONGEST: usize = 200;
+    let room =
+        width.map_or(LONGEST, |width| usize::from(width).saturating_sub("answer  “”…".chars().count()).min(LONGEST));
+    let text = output.trim();
+    let shown = escape::line(text.lines().next().unwrap_or_default());
+    let cut: String = shown.chars().take(room).collect();
+    let more = if cut.len() < shown.len() || text.lines().nth(1).is_some() { "…" } else { "" };
+    format!("answer  “{cut}{more}”")
+}

@@ -1,0 +1,270 @@
+//! Tables without borders, one line a row.
+//!
+//! The layout of the cells is comfy-table's, and knows nothing of colours; what is coloured alone stands at the edges: a
+//! mark in front of a row, a bar behind it.
+
+use anstyle::Style;
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row as Cells, Table as Layout, presets};
+
+use super::style;
+
+/// A table of rows under titles.
+#[derive(Debug)]
+pub(crate) struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Row>,
+    /// The columns of the widest mark.
+    mark_width: usize,
+    /// The columns of the widest tail.
+    tail_width: u16,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Column {
+    title: &'static str,
+    is_number: bool,
+    room: Room,
+}
+
+/// What becomes of a column where the lines are too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Room {
+    /// It stays as it is.
+    Kept,
+    /// Its cells are cut.
+    Shrinks,
+    /// It is left out; those of the largest number first.
+    LeftOut(u8),
+}
+
+impl Column {
+    /// Returns a column of text.
+    pub(crate) const fn text(title: &'static str) -> Self {
+        Self { title, is_number: false, room: Room::Kept }
+    }
+
+    /// Returns a column of numbers, which stand at its right.
+    pub(crate) const fn number(title: &'static str) -> Self {
+        Self { title, is_number: true, room: Room::Kept }
+    }
+
+    /// Lets the cells be cut where the lines are too long.
+    pub(crate) const fn shrinks(self) -> Self {
+        Self { room: Room::Shrinks, ..self }
+    }
+
+    /// Lets the column be left out where the lines are too long; a larger number goes first.
+    pub(crate) const fn left_out(self, order: u8) -> Self {
+        Self { room: Room::LeftOut(order), ..self }
+    }
+}
+
+/// A row of a table.
+#[derive(Debug, Default)]
+pub(crate) struct Row {
+    cells: Vec<String>,
+    mark: Option<(Style, &'static str)>,
+    tail: Option<(Style, String)>,
+    is_faint: bool,
+}
+
+impl Row {
+    /// Returns a row of cells, one for each column; their text is safe for a terminal already.
+    pub(crate) fn new(cells: impl IntoIterator<Item = String>) -> Self {
+        Self { cells: cells.into_iter().collect(), ..Self::default() }
+    }
+
+    /// Puts a mark of one column in front of it.
+    pub(crate) fn mark(self, style: Style, mark: &'static str) -> Self {
+        Self { mark: Some((style, mark)), ..self }
+    }
+
+    /// Puts a text behind it.
+    pub(crate) fn tail(self, style: Style, tail: String) -> Self {
+        Self { tail: Some((style, tail)), ..self }
+    }
+
+    /// Shows it as less important than the others, if so.
+    pub(crate) fn faint_if(self, is_faint: bool) -> Self {
+        Self { is_faint, ..self }
+    }
+}
+
+/// The columns between two columns.
+const GAP: u16 = 2;
+
+impl Table {
+    pub(crate) fn new(columns: impl IntoIterator<Item = Column>) -> Self {
+        Self { columns: columns.into_iter().collect(), rows: Vec::new(), mark_width: 0, tail_width: 0 }
+    }
+
+    pub(crate) fn push(&mut self, row: Row) {
+        if row.mark.is_some() {
+            self.mark_width = 2;
+        }
+        if let Some((_, tail)) = &row.tail {
+            let width = unicode_width::UnicodeWidthStr::width(tail.as_str());
+            self.tail_width = self.tail_width.max(u16::try_from(width).unwrap_or(u16::MAX));
+        }
+        self.rows.push(row);
+    }
+
+    /// Returns the lines: the titles, and one for each row. None is wider than `width`, if that is given and has room
+    /// for the columns that must stay.
+    ///
+    /// A column without any content is left out. A table without rows has no lines.
+    pub(crate) fn into_lines(self, width: Option<u16>) -> Vec<String> {
+        if self.rows.is_empty() {
+            return Vec::new();
+        }
+        let edges = u16::try_from(self.mark_width).unwrap_or(0).saturating_add(self.tail_width);
+        let room = width.map(|width| width.saturating_sub(edges));
+        let shown = self.shown_columns(room);
+        let layout = self.layout(&shown, room);
+        let blank = " ".repeat(self.mark_width);
+        let mut lines = Vec::with_capacity(self.rows.len() + 1);
+        for (number, line) in layout.lines().enumerate() {
+            let Some(row) = number.checked_sub(1).map(|index| self.rows.get(index)) else {
+                let title = style::styled(style::FAINT, line.trim_end());
+                lines.push(format!("{blank}{title}"));
+                continue;
+            };
+            let Some(row) = row else { break };
+            let mark = match row.mark {
+                Some((style, mark)) => format!("{} ", style::styled(style, mark)),
+                None => blank.clone(),
+            };
+            let tail = row.tail.as_ref().map(|(style, tail)| style::styled(*style, tail));
+            let line = if tail.is_some() { line.as_str() } else { line.trim_end() };
+            let line = if row.is_faint { style::styled(style::FAINT, line) } else { line.to_owned() };
+            lines.push(format!("{mark}{line}{}", tail.unwrap_or_default()));
+        }
+        lines
+    }
+
+    /// Returns the indexes of the columns that have content and find room.
+    fn shown_columns(&self, room: Option<u16>) -> Vec<usize> {
+        let widths: Vec<usize> = (0..self.columns.len()).map(|index| self.content_width(index)).collect();
+        let mut shown: Vec<usize> = (0..self.columns.len()).filter(|index| widths[*index] > 0).collect();
+        let needed = |shown: &[usize]| {
+            let width = |index: &usize| match self.columns[*index].room {
+                // A cut cell is of use while some words of it are seen.
+                Room::Shrinks => widths[*index].min(SMALLEST_CUT),
+                Room::Kept | Room::LeftOut(_) => widths[*index],
+            };
+            shown
+                .iter()
+                .map(|index| width(index).max(self.columns[*index].title.len()) + usize::from(GAP))
+                .sum::<usize>()
+        };
+        while room.is_some_and(|room| needed(&shown) > usize::from(room)) {
+            let order = |index: &usize| match self.columns[*index].room {
+                Room::LeftOut(order) => Some(order),
+                Room::Kept | Room::Shrinks => None,
+            };
+            let Some(first) = shown.iter().filter(|index| order(index).is_some()).max_by_key(|index| order(index))
+            else {
+                break;
+            };
+            let first = *first;
+            shown.retain(|index| *index != first);
+        }
+        shown
+    }
+
+    fn content_width(&self, column: usize) -> usize {
+        let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
+        cells.map(|cell| unicode_width::UnicodeWidthStr::width(cell.as_str())).max().unwrap_or(0)
+    }
+
+    fn layout(&self, shown: &[usize], room: Option<u16>) -> Layout {
+        let mut layout = Layout::new();
+        layout.load_style(presets::NOTHING);
+        layout.set_header(shown.iter().map(|index| self.columns[*index].title));
+        for row in &self.rows {
+            let cells = shown.iter().map(|index| row.cells.get(*index).map_or("", String::as_str));
+            let mut cells = Cells::from(cells.collect::<Vec<_>>());
+            cells.max_height(1);
+            layout.add_row(cells);
+        }
+        match room {
+            Some(room) => layout.set_content_arrangement(ContentArrangement::Dynamic).set_width(room),
+            None => layout.set_content_arrangement(ContentArrangement::Disabled),
+        };
+        for (column, index) in layout.column_iter_mut().zip(shown) {
+            let Column { is_number, room, .. } = self.columns[*index];
+            column.set_padding((0, GAP));
+            if is_number {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+            if room != Room::Shrinks {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
+        }
+        layout
+    }
+}
+
+/// The fewest columns of a cell that is cut.
+const SMALLEST_CUT: usize = 12;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn table(rows: &[[&str; 3]]) -> Table {
+        let columns = [Column::text("NAME").shrinks(), Column::number("SIZE"), Column::text("NOTE").left_out(1)];
+        let mut table = Table::new(columns);
+        for row in rows {
+            table.push(Row::new(row.map(str::to_owned)));
+        }
+        table
+    }
+
+    fn plain(lines: &[String]) -> Vec<String> {
+        lines.iter().map(|line| anstream::adapter::strip_str(line).to_string()).collect()
+    }
+
+    #[test]
+    fn numbers_stand_at_the_right_and_empty_columns_nowhere() {
+        let lines = table(&[["a", "1", ""], ["bcd", "1,000", ""]]).into_lines(None);
+        assert_eq!(plain(&lines), ["NAME   SIZE", "a         1", "bcd   1,000"]);
+    }
+
+    #[test]
+    fn a_column_that_may_be_left_out_goes_before_a_cell_is_cut() {
+        let rows = [["a name that is rather long", "1", "a note"], ["short", "22", "another note"]];
+        let wide = table(&rows).into_lines(Some(80));
+        assert!(plain(&wide)[1].contains("a note"), "{wide:?}");
+        let narrow = plain(&table(&rows).into_lines(Some(24)));
+        assert_eq!(narrow[0], "NAME              SIZE");
+        assert!(narrow[1].starts_with("a name that is…"), "{narrow:?}");
+    }
+
+    #[test]
+    fn what_is_coloured_stands_at_the_edges() {
+        let mut table = Table::new([Column::text("KIND")]);
+        table.push(Row::new(["goal".to_owned()]).mark(style::GOOD, "✓").tail(style::BAR, "██".to_owned()));
+        table.push(Row::new(["document".to_owned()]));
+        assert_eq!(plain(&table.into_lines(None)), ["  KIND", "✓ goal      ██", "  document"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_wider_than_the_terminal(
+            cells in prop::collection::vec(("[a-z 日本🦀é]{0,60}", "[0-9]{0,6}", "[a-z ]{0,40}"), 0..8),
+            width in 30_u16..120,
+        ) {
+            let rows: Vec<[&str; 3]> =
+                cells.iter().map(|(name, size, note)| [name.as_str(), size.as_str(), note.as_str()]).collect();
+            let lines = plain(&table(&rows).into_lines(Some(width)));
+            prop_assert_eq!(lines.len(), if rows.is_empty() { 0 } else { rows.len() + 1 });
+            for line in lines {
+                prop_assert!(unicode_width::UnicodeWidthStr::width(line.as_str()) <= usize::from(width), "{}", line);
+            }
+        }
+    }
+}

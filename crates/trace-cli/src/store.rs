@@ -1,0 +1,95 @@
+//! An open home: its artifacts, and the ledger that answers about them.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use pollster::FutureExt;
+use trace_capture::{Home, artifacts::LaunchDir};
+use trace_model::{
+    launch::Launch,
+    ledger::{Ledger, LedgerError},
+    query::{LaunchQuery, Order},
+};
+use trace_report::{
+    launch::{LaunchReport, TurnParts},
+    launches::LaunchesReport,
+};
+
+use crate::{
+    args::LaunchName,
+    error::{Advise, advised},
+};
+
+/// A home and its ledger.
+#[derive(Debug)]
+pub(crate) struct Store {
+    pub(crate) home: Home,
+    pub(crate) ledger: Arc<dyn Ledger>,
+}
+
+/// What to do where a launch was not found.
+fn see_list() -> String {
+    "`trace ls` lists the launches".to_owned()
+}
+
+/// Returns the error of a home that holds no launch.
+pub(crate) fn nothing_recorded() -> anyhow::Error {
+    advised("no launch is recorded yet", "record one with `trace exec -- COMMAND`")
+}
+
+impl Store {
+    /// Returns the launch of that name.
+    pub(crate) fn launch(&self, name: &LaunchName) -> anyhow::Result<Launch> {
+        let suffix = match name {
+            LaunchName::Suffix(suffix) => suffix,
+            LaunchName::Latest => {
+                let latest = LaunchQuery { order: Order::NewestFirst, limit: Some(1), ..LaunchQuery::default() };
+                let launches = self.ledger.launches(&latest).block_on().context("cannot look for the latest launch")?;
+                return launches.into_iter().next().ok_or_else(nothing_recorded);
+            }
+        };
+        match self.ledger.find_launch(suffix).block_on() {
+            Err(LedgerError::Ambiguous { suffix, matches }) => {
+                let ids: Vec<String> = matches.iter().map(ToString::to_string).collect();
+                let ambiguous: Result<Launch, _> = Err(LedgerError::Ambiguous { suffix, matches });
+                ambiguous.advise(|| format!("it is the end of\n  {}", ids.join("\n  ")))
+            }
+            found => found.advise(see_list),
+        }
+    }
+
+    /// Returns all rows of a launch.
+    pub(crate) fn report(&self, launch: Launch) -> anyhow::Result<LaunchReport> {
+        let id = launch.header.id;
+        let read = async {
+            let usage = self.ledger.usage(id).await?;
+            let mut parts = Vec::new();
+            for row in self.ledger.turns(id).await? {
+                let assets = self.ledger.assets(row.turn.id).await?;
+                let decisions = self.ledger.decisions(row.turn.id).await?;
+                parts.push(TurnParts { row, assets, decisions });
+            }
+            Ok::<_, LedgerError>(LaunchReport::new(launch, parts, usage))
+        };
+        read.block_on().with_context(|| format!("cannot read the rows of {id}"))
+    }
+
+    /// Returns the launches that the query wants, each with what it cost.
+    pub(crate) fn launches(&self, query: &LaunchQuery) -> anyhow::Result<LaunchesReport> {
+        let read = async {
+            let mut entries = Vec::new();
+            for launch in self.ledger.launches(query).await? {
+                let usage = self.ledger.usage(launch.header.id).await?;
+                entries.push((launch, usage));
+            }
+            Ok::<_, LedgerError>(LaunchesReport::new(entries))
+        };
+        read.block_on().context("cannot list the launches")
+    }
+
+    /// Opens the folder of a launch.
+    pub(crate) fn launch_dir(&self, launch: &Launch) -> anyhow::Result<LaunchDir> {
+        let dir = launch.header.artifact_dir();
+        self.home.open_launch(&dir).with_context(|| format!("cannot read the recording of {}", launch.header.id))
+    }
+}
