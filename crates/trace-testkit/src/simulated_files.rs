@@ -121,10 +121,11 @@ impl SimulatedFiles {
 
     /// Lets every effect succeed from now on.
     pub fn heal(&self) {
-        self.state().faults = Faults::default();
+        let faults = &mut self.state().faults;
+        *faults = Faults { fired: faults.fired, ..Faults::default() };
     }
 
-    /// Tells whether an effect was made to fail since the files were last healed.
+    /// Tells whether any effect was made to fail, or a write made short.
     pub fn has_failed(&self) -> bool {
         self.state().faults.fired
     }
@@ -245,7 +246,6 @@ impl State {
 impl Faults {
     fn arm(&mut self, nth: u64, lasting: Lasting) {
         self.next = Some((nth.saturating_sub(1), lasting));
-        self.fired = false;
     }
 
     fn step(&mut self) -> io::Result<()> {

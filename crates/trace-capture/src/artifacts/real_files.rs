@@ -2,11 +2,14 @@
 
 use std::{
     ffi::OsStr,
-    fs::{DirBuilder, File, TryLockError},
+    fs::{self, DirBuilder, File, TryLockError},
     io,
     os::{
         fd::OwnedFd,
-        unix::{ffi::OsStrExt, fs::DirBuilderExt},
+        unix::{
+            ffi::OsStrExt,
+            fs::{DirBuilderExt, PermissionsExt},
+        },
     },
     path::{Component, Path},
 };
@@ -39,12 +42,7 @@ impl RealFiles {
     ///
     /// Those of the file system.
     pub fn open(root: &Path) -> io::Result<Self> {
-        if !root.try_exists()? {
-            DirBuilder::new().recursive(true).mode(0o700).create(root)?;
-            if let Some(parent) = root.canonicalize()?.parent() {
-                File::open(parent)?.sync_all()?;
-            }
-        }
+        make_root(root)?;
         let root = retry(|| rustix::fs::open(root, FOLDER_FLAGS.difference(OFlags::NOFOLLOW), Mode::empty()))?;
         Ok(Self { root })
     }
@@ -193,6 +191,33 @@ impl FileHandle for File {
     fn duplicate(&self) -> io::Result<Box<dyn FileHandle>> {
         Ok(Box::new(self.try_clone()?))
     }
+}
+
+/// Makes the folder and those above it that are missing.
+fn make_root(root: &Path) -> io::Result<()> {
+    let mut missing = Vec::new();
+    for folder in root.ancestors().filter(|folder| !folder.as_os_str().is_empty()) {
+        if folder.try_exists()? {
+            break;
+        }
+        missing.push(folder);
+    }
+    for folder in missing.into_iter().rev() {
+        match DirBuilder::new().mode(0o700).create(folder) {
+            // Another process made it meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            made => made?,
+        }
+        let mut permissions = fs::metadata(folder)?.permissions();
+        if permissions.mode() & 0o700 != 0o700 {
+            // The umask took away from the owner.
+            permissions.set_mode(0o700);
+            fs::set_permissions(folder, permissions)?;
+        }
+        let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        File::open(parent)?.sync_all()?;
+    }
+    Ok(())
 }
 
 fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> io::Result<T> {

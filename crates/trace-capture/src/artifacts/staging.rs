@@ -32,7 +32,7 @@ pub(super) struct StagedFolder {
 enum State {
     /// There is no folder.
     Absent,
-    /// The staging folder was made here, but another process may still claim it.
+    /// The staging folder was made here, but another process may have claimed it.
     Unclaimed,
     /// The staging folder is this launch's.
     Staged,
@@ -117,11 +117,10 @@ impl StagedFolder {
         if self.state == State::Published {
             let _ = files.rename(&self.published, &self.staging, Existing::Refuse);
         }
-        let _ = match self.state {
-            State::Absent => Ok(()),
-            State::Unclaimed => files.remove_dir(&self.staging),
-            State::Staged | State::Published => home.remove_tree(&self.staging, Some(lease::LEASE)),
-        };
+        let claim = if self.state == State::Unclaimed { lease::claim(home, &self.staging) } else { Ok(None) };
+        if matches!(self.state, State::Staged | State::Published) || matches!(claim, Ok(Some(_))) {
+            let _ = home.remove_tree(&self.staging, Some(lease::LEASE));
+        }
         for made in self.made.drain(..).rev() {
             // It stays if another launch lies in it.
             let _ = files.remove_dir(&made);
