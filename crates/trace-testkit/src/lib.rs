@@ -5,6 +5,7 @@
 //! * [`comparison`]: random calls, whose answers are those of the memory ledger.
 //! * [`strategies`]: arbitrary rows.
 //! * [`FaultLedger`]: a ledger whose n-th call fails.
+//! * [`SimulatedFiles`]: files that fail, tear and forget.
 
 #![allow(
     clippy::missing_panics_doc,
@@ -18,5 +19,7 @@ pub mod strategies;
 pub mod suite;
 
 mod fault_ledger;
+mod simulated_files;
 
 pub use fault_ledger::{Fault, FaultLedger, Moment};
+pub use simulated_files::{Effect, SimulatedFiles, Unsynced};

@@ -41,6 +41,14 @@ pub mod writes;
 #[macro_export]
 macro_rules! ledger_conformance {
     ($open:expr) => {
+        $crate::ledger_conformance!(@rules $open);
+
+        #[test]
+        fn random_calls_are_answered_as_by_the_memory_ledger() {
+            $crate::comparison::compare($open, $crate::comparison::Reopening::Never, file!());
+        }
+    };
+    (@rules $open:expr) => {
         $crate::ledger_rules! { $open, check;
             launches:
                 a_new_launch_is_read_back_as_it_was_written,
@@ -103,14 +111,9 @@ macro_rules! ledger_conformance {
                 rows_under_the_name_of_others_conflict,
                 calls_from_many_threads_all_count,
         }
-
-        #[test]
-        fn random_calls_are_answered_as_by_the_memory_ledger() {
-            $crate::comparison::compare($open, $crate::comparison::Reopening::Never, file!());
-        }
     };
     ($open:expr, reopens) => {
-        $crate::ledger_conformance!($open);
+        $crate::ledger_conformance!(@rules $open);
 
         $crate::ledger_rules! { $open, check_reopening;
             durability:

@@ -58,7 +58,8 @@ pub async fn a_turn_of_another_launch_already_exists(ledger: Handle) {
 
 /// Ids, ordinals and positions are as unique among the new rows as anywhere.
 pub async fn places_that_occur_twice_already_exist(ledger: Handle) {
-    let cases: [(fn(&mut LaunchRows), LedgerError); 4] = [
+    type Spoil = fn(&mut LaunchRows);
+    let cases: [(Spoil, LedgerError); 4] = [
         (
             |rows| rows.turns[1].turn.id = samples::turn_id(1, 1),
             LedgerError::already_exists(Entity::Turn, samples::turn_id(1, 1)),

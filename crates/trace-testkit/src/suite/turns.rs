@@ -188,7 +188,7 @@ pub async fn an_ended_turn_stays_ended(ledger: Handle) {
         let new = Turn { state, ..turn.clone() };
         assert_refused(ledger.apply(&updated(1, new)).await, &conflict(&turn, "it has ended"));
     }
-    assert_eq!(turns(&ledger, 1).await, [turn.clone()]);
+    assert_eq!(turns(&ledger, 1).await, std::slice::from_ref(&turn));
     let learnt = Turn { last_event_seq: Some(99), ..turn };
     ledger.apply(&updated(1, learnt.clone())).await.unwrap();
     assert_eq!(turns(&ledger, 1).await, [learnt]);

@@ -1,0 +1,94 @@
+//! One call of a ledger, and its answer.
+
+use trace_model::{
+    context::{Asset, Decision},
+    id::{IdSuffix, LaunchId, TurnId},
+    launch::Launch,
+    ledger::LedgerError,
+    query::LaunchQuery,
+    rows::{BoundaryRows, LaunchRows},
+    turn::TurnRow,
+    usage::UsageRow,
+};
+
+use crate::suite::Handle;
+
+/// A call of one of the methods of a ledger.
+#[derive(Debug, Clone)]
+pub(super) enum Call {
+    Apply(BoundaryRows),
+    Replace(LaunchRows),
+    Launch(LaunchId),
+    Find(IdSuffix),
+    Launches(LaunchQuery),
+    Turns(LaunchId),
+    Assets(TurnId),
+    Decisions(TurnId),
+    Usage(LaunchId),
+}
+
+/// What a ledger answered.
+#[derive(Debug, PartialEq)]
+pub(super) enum Answer {
+    Done,
+    Launches(Vec<Launch>),
+    Turns(Vec<TurnRow>),
+    Assets(Vec<Asset>),
+    Decisions(Vec<Decision>),
+    Usage(Vec<UsageRow>),
+    /// The error, with all that it says.
+    Refused(String),
+}
+
+impl Call {
+    /// Makes the call.
+    pub(super) async fn make(&self, ledger: &Handle) -> Answer {
+        match self {
+            Self::Apply(rows) => answer(ledger.apply(rows).await, |()| Answer::Done),
+            Self::Replace(rows) => answer(ledger.replace_launch(rows).await, |()| Answer::Done),
+            Self::Launch(id) => answer(ledger.launch(*id).await, |launch| Answer::Launches(vec![launch])),
+            Self::Find(suffix) => answer(ledger.find_launch(suffix).await, |launch| Answer::Launches(vec![launch])),
+            Self::Launches(query) => answer(ledger.launches(query).await, Answer::Launches),
+            Self::Turns(launch) => answer(ledger.turns(*launch).await, Answer::Turns),
+            Self::Assets(turn) => answer(ledger.assets(*turn).await, Answer::Assets),
+            Self::Decisions(turn) => answer(ledger.decisions(*turn).await, Answer::Decisions),
+            Self::Usage(launch) => answer(ledger.usage(*launch).await, Answer::Usage),
+        }
+    }
+}
+
+impl Answer {
+    /// Tells whether a write was granted, or a read found something.
+    pub(super) fn is_useful(&self) -> bool {
+        match self {
+            Self::Done => true,
+            Self::Launches(rows) => !rows.is_empty(),
+            Self::Turns(rows) => !rows.is_empty(),
+            Self::Assets(rows) => !rows.is_empty(),
+            Self::Decisions(rows) => !rows.is_empty(),
+            Self::Usage(rows) => !rows.is_empty(),
+            Self::Refused(_) => false,
+        }
+    }
+}
+
+fn answer<T>(result: Result<T, LedgerError>, good: impl FnOnce(T) -> Answer) -> Answer {
+    result.map_or_else(|error| Answer::Refused(format!("{error:?}")), good)
+}
+
+/// Asks for everything that a ledger holds.
+pub(super) async fn everything(ledger: &Handle) -> Vec<Answer> {
+    let launches = ledger.launches(&LaunchQuery::default()).await.unwrap();
+    let mut answers = Vec::new();
+    for launch in &launches {
+        let id = launch.header.id;
+        for TurnRow { turn, .. } in ledger.turns(id).await.unwrap() {
+            answers.push(Call::Assets(turn.id).make(ledger).await);
+            answers.push(Call::Decisions(turn.id).make(ledger).await);
+        }
+        answers.push(Call::Turns(id).make(ledger).await);
+        answers.push(Call::Usage(id).make(ledger).await);
+    }
+    answers.push(Answer::Launches(launches));
+    answers
+}
