@@ -280,6 +280,25 @@ fn a_later_turn_takes_nothing_from_an_earlier_total() {
 }
 
 #[test]
+fn a_finer_record_is_taken_from_the_first_total_of_its_model_that_holds_it() {
+    let mut feed = Feed::new();
+    let of = |model: &str, report: UsageReport| UsageReport { model: Some(model.to_string()), ..report };
+    let exact = |key, input| tokens(key, Grain::Turn, Quality::Exact, input, 0);
+    feed.open(1);
+    feed.usage(1, of("a", exact("remainder:1:a", 100)));
+    feed.usage(1, of("m[1m]", exact("remainder:1:m", 10)));
+    feed.end(1, TurnStatus::Completed);
+    feed.open(2);
+    feed.usage(2, of("m", exact("remainder:2:m", 50)));
+    // Ten of the tokens are in the first total; the request went on, and the next total holds the others.
+    feed.usage(1, of("m", request("msg_1", 25, 0)));
+    let input = |key| feed.fold.usage_record(key).unwrap().report.input_tokens;
+    let left = [input("remainder:1:a"), input("remainder:1:m"), input("remainder:2:m")];
+    assert_eq!(left, [Some(100), Some(0), Some(35)]);
+    assert_eq!(feed.totals().input_tokens, Some(160));
+}
+
+#[test]
 fn late_usage_counts_to_the_turn_that_it_names() {
     let mut feed = Feed::new();
     feed.open(1);

@@ -3,6 +3,7 @@
 use alloc::{
     collections::{BTreeMap, BTreeSet},
     string::String,
+    vec::Vec,
 };
 
 use crate::{
@@ -54,7 +55,7 @@ impl UsageFold {
         };
         if origin == UsageOrigin::Request {
             self.keyed_turns.insert(turn);
-            changed.extend(self.lessen_remainder(&record, before_report.as_ref()));
+            changed.extend(self.lessen_remainders(&record, before_report.as_ref()));
         } else {
             self.coarse.entry(turn).or_default().insert(key.clone());
             if origin == UsageOrigin::Remainder {
@@ -87,32 +88,46 @@ impl UsageFold {
         self.coarse.get(&turn).into_iter().flatten()
     }
 
-    /// Takes what a record adds from the remainder that held it, and returns the remainder's key.
+    /// Takes what a record adds from the remainders that held it, and returns their keys.
     ///
     /// A running total covers the turn that it ended and all before it. A finer record that comes after the total was
-    /// stated is part of it: the total stays what the provider said, so the remainder becomes less, never negative.
-    fn lessen_remainder(&mut self, record: &UsageRecord, before: Option<&UsageReport>) -> Option<String> {
+    /// stated is part of it: the total stays what the provider said, so the remainder becomes less, never negative. What
+    /// the first total did not hold, the next one does. Where no remainder is of the record's model, all are looked at.
+    fn lessen_remainders(&mut self, record: &UsageRecord, before: Option<&UsageReport>) -> Vec<String> {
         let model = record.report.model.as_deref().map(base_model);
-        let key = self
+        let mut holders: Vec<(bool, String)> = self
             .coarse
             .range(record.turn_id..)
-            .flat_map(|(turn, keys)| keys.iter().map(move |key| (turn, key)))
-            .filter(|(_, key)| UsageOrigin::of_key(key) == UsageOrigin::Remainder)
-            .min_by_key(|(turn, key)| {
-                let of = self.records.get(*key).and_then(|remainder| remainder.report.model.as_deref());
-                (*turn, of.map(base_model) != model)
+            .flat_map(|(_, keys)| keys)
+            .filter(|key| UsageOrigin::of_key(key) == UsageOrigin::Remainder)
+            .map(|key| {
+                let of = self.records.get(key).and_then(|remainder| remainder.report.model.as_deref());
+                (of.map(base_model) == model, key.clone())
             })
-            .map(|(_, key)| key.clone())?;
-        let rest = &mut self.records.get_mut(&key)?.report;
-        let old = before.map(classes).unwrap_or_default();
-        for (rest, (new, old)) in classes_mut(rest).into_iter().zip(classes(&record.report).into_iter().zip(old)) {
-            let added = new.unwrap_or(0).saturating_sub(old.unwrap_or(0));
-            *rest = rest.map(|rest| rest.saturating_sub(added));
+            .collect();
+        if holders.iter().any(|(matches, _)| *matches) {
+            holders.retain(|(matches, _)| *matches);
         }
-        let cost = record.report.reported_cost_usd.unwrap_or(NanoUsd::ZERO);
+        let old = before.map(classes).unwrap_or_default();
+        let mut added: [u64; 7] = classes(&record.report).map(Option::unwrap_or_default);
+        for (added, old) in added.iter_mut().zip(old) {
+            *added = added.saturating_sub(old.unwrap_or(0));
+        }
         let old_cost = before.and_then(|before| before.reported_cost_usd).unwrap_or(NanoUsd::ZERO);
-        rest.reported_cost_usd = rest.reported_cost_usd.map(|rest| rest.saturating_sub(cost.saturating_sub(old_cost)));
-        Some(key)
+        let mut cost = record.report.reported_cost_usd.unwrap_or(NanoUsd::ZERO).saturating_sub(old_cost);
+        for (_, key) in &holders {
+            let Some(holder) = self.records.get_mut(key) else { continue };
+            for (rest, added) in classes_mut(&mut holder.report).into_iter().zip(&mut added) {
+                let taken = rest.unwrap_or(0).min(*added);
+                *rest = rest.map(|rest| rest - taken);
+                *added -= taken;
+            }
+            let rest = &mut holder.report.reported_cost_usd;
+            let taken = rest.unwrap_or(NanoUsd::ZERO).min(cost);
+            *rest = rest.map(|rest| rest.saturating_sub(taken));
+            cost = cost.saturating_sub(taken);
+        }
+        holders.into_iter().map(|(_, key)| key).collect()
     }
 }
 
