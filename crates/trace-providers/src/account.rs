@@ -191,19 +191,28 @@ impl Account {
             return;
         }
         let change = difference(new, old);
-        self.lessen_remainder(seen.turn, base_model(model), change);
+        self.lessen_remainders(seen.turn, base_model(model), change);
         add(&mut self.since.entry(base_model(model)).0, change);
         if by_main {
             add(&mut self.since_by_main, change);
         }
     }
 
-    fn lessen_remainder(&mut self, turn: u64, model: &str, change: Sum) {
-        let holders = self.remainders.iter_mut().filter(|remainder| remainder.turn >= turn);
-        let Some(holder) = holders.min_by_key(|remainder| (remainder.turn, remainder.model != model)) else { return };
-        let old = holder.rest;
-        holder.rest = beyond(old, change).0;
-        add(&mut self.before.entry(&holder.model).0, difference(holder.rest, old));
+    /// Does what the fold does: see the second rule of this module.
+    fn lessen_remainders(&mut self, turn: u64, model: &str, change: Sum) {
+        let holds = |remainder: &Remainder| remainder.turn >= turn;
+        let of_model = self.remainders.iter().any(|remainder| holds(remainder) && remainder.model == model);
+        let mut added = change;
+        for holder in self.remainders.iter_mut().filter(|remainder| holds(remainder)) {
+            if of_model && holder.model != model {
+                continue;
+            }
+            let old = holder.rest;
+            holder.rest = beyond(old, added).0;
+            let taken = difference(holder.rest, old);
+            add(&mut added, taken);
+            add(&mut self.before.entry(&holder.model).0, taken);
+        }
     }
 
     /// Takes what the provider states at the end of a turn.
@@ -232,7 +241,7 @@ impl Account {
             cost: rest_of_cost,
             context_window: None,
         };
-        let (owed, contradicted, quality) = if !models.is_empty() {
+        let (mut owed, contradicted, quality) = if !models.is_empty() {
             let (owed, contradicted) = self.beyond_records(&models, main_model.as_deref(), statement.cost);
             (owed, contradicted, if contradicted { Quality::LowerBound } else { Quality::Exact })
         } else if has_models && stated_nothing {
@@ -247,6 +256,8 @@ impl Account {
         }
         self.since_by_main = Sum::default();
         self.remember(&models);
+        // In the order of their keys, which is the one in which the fold takes from them.
+        owed.sort_by(|a, b| base_model(&a.model).cmp(base_model(&b.model)));
         let remainders = owed.into_iter().map(|owed| self.remainder(owed, quality)).collect();
         Settled { remainders, cost, contradicted }
     }
@@ -309,11 +320,11 @@ impl Account {
         let (sum, cost) = self.before.entry(base);
         add(sum, difference(owed.classes, Classes::default()));
         *cost = cost.saturating_add(owed.cost.unwrap_or_default());
+        let key = format!("remainder:{}:{}", self.statements, if base.is_empty() { "unknown" } else { base });
         if self.remainders.len() == MAX_REMAINDERS {
             self.remainders.pop_front();
         }
         self.remainders.push_back(Remainder { turn: self.turn, model: String::from(base), rest: owed.classes });
-        let key = format!("remainder:{}:{}", self.statements, if base.is_empty() { "unknown" } else { base });
         let [input_tokens, cache_read_tokens, cache_write_tokens, output_tokens] = owed.classes;
         UsageReport {
             input_tokens,

@@ -199,12 +199,12 @@ mod tests {
     #[test]
     fn a_field_is_found_whatever_stands_around_it() {
         let json = Json::object(r#" {"a":{"b":[1]},"b":"x\ny","a":7,"c":null,"d":true,"e":-1} "#).unwrap();
-        let [a, b, c, d, e, f] = json.fields(["a", "b", "c", "d", "e", "f"]);
-        assert_eq!(a.and_then(Json::number), Some(7), "the last one of a repeated name");
-        assert_eq!(b.and_then(Json::name).as_deref(), Some("x\ny"));
-        assert!(c.is_none() && f.is_none() && d.is_some_and(Json::is_true));
-        assert_eq!(e.and_then(Json::number), None);
-        assert!(b.unwrap().field("a").is_none());
+        let [repeated, text, null, truth, negative, absent] = json.fields(["a", "b", "c", "d", "e", "f"]);
+        assert_eq!(repeated.and_then(Json::number), Some(7), "the last one counts");
+        assert_eq!(text.and_then(Json::name).as_deref(), Some("x\ny"));
+        assert!(null.is_none() && absent.is_none() && truth.is_some_and(Json::is_true));
+        assert_eq!(negative.and_then(Json::number), None);
+        assert!(text.unwrap().field("a").is_none());
     }
 
     #[test]

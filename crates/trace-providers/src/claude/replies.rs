@@ -52,15 +52,15 @@ impl Usage {
             "cache_creation",
             "output_tokens_details",
         ]);
-        let [write_5m, write_1h] = cache_creation
+        let [five_minutes, one_hour] = cache_creation
             .map(|split| split.fields(["ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"]))
             .unwrap_or_default();
         let thinking = output_details.and_then(|details| details.field("thinking_tokens"));
         let number = |field: Option<Json<'_>>| field.and_then(Json::number);
         Self {
             classes: [input, cache_read, cache_write, output].map(number),
-            write_5m: number(write_5m),
-            write_1h: number(write_1h),
+            write_5m: number(five_minutes),
+            write_1h: number(one_hour),
             thinking: number(thinking),
         }
     }

@@ -1,8 +1,8 @@
 //! `claude -p --output-format stream-json --verbose`: what each line means.
 //!
-//! Sources: superset-sh/superset@5953a894bf38 packages/chat-runtime/src/harness/claude/fixtures (recorded from a client
-//! of 2026), banteg/takopi tests/fixtures/claude_stream_json_session.jsonl, docs.rs `claus` 0.2.2, hexdocs `claude_code`
-//! ResultMessage, <https://platform.claude.com/docs/en/agent-sdk/cost-tracking>, and recordings of Claude Code 2.1.
+//! Sources: superset-sh/superset@5953a894bf38 `packages/chat-runtime/src/harness/claude/fixtures` (recorded from a
+//! client of 2026), banteg/takopi `tests/fixtures/claude_stream_json_session.jsonl`, docs.rs `claus` 0.2.2, hexdocs
+//! `claude_code`, <https://platform.claude.com/docs/en/agent-sdk/cost-tracking>, and recordings of Claude Code 2.1.
 //!
 //! | line | what becomes of it |
 //! |---|---|
@@ -18,6 +18,7 @@
 //! message after deltas.
 
 use alloc::{
+    borrow::Cow,
     collections::BTreeSet,
     format,
     string::{String, ToString},
@@ -25,6 +26,7 @@ use alloc::{
 };
 
 use trace_model::{
+    context::Sha256Hex,
     event::{ConversationEvent, Receipt},
     span::ByteSpan,
     timestamp::Timestamp,
@@ -61,8 +63,8 @@ pub(crate) struct ClaudeStream {
     streaming: Recent<String>,
     items: OpenItems,
     account: Account,
-    /// Whether the error that the turn ends with was told already.
-    is_error_told: bool,
+    /// The words of the last error, hashed: a result repeats them.
+    last_error: Option<Sha256Hex>,
     unknown_types: BTreeSet<String>,
 }
 
@@ -117,7 +119,7 @@ impl ClaudeStream {
     fn begin_turn(&mut self, prompt: Option<Observation>, out: &mut Vec<Observation>) {
         if let Some(prompt) = prompt {
             self.account.begin_turn();
-            self.is_error_told = false;
+            self.last_error = None;
             out.push(prompt);
         }
     }
@@ -176,22 +178,23 @@ impl ClaudeStream {
         let code = error.and_then(Json::name);
         let code = code.or_else(|| api_error.filter(|is_error| is_error.is_true()).map(|_| String::from("api_error")));
         let report = self.usage_of(message, line);
-        match code {
-            // What stands in the place of a reply is the error's words.
-            Some(code) if message.is_synthetic() => {
-                let message = content.map(words).unwrap_or_default();
-                line.event(ConversationEvent::Error { code, message });
-                self.is_error_told = true;
-            }
-            code => {
-                self.blocks(message.id, content, line);
-                if let Some(code) = code {
-                    line.event(ConversationEvent::Error { code, message: content.map(words).unwrap_or_default() });
-                    self.is_error_told = true;
-                }
-            }
+        // What stands in the place of a reply that failed is the error's words.
+        if code.is_none() || !message.is_synthetic() {
+            self.blocks(message.id, content, line);
+        }
+        if let Some(code) = code {
+            self.error(code, content.map(words).unwrap_or_default(), line);
         }
         line.usage(report);
+    }
+
+    /// Tells of an error, unless its words are those of the last one.
+    fn error(&mut self, code: String, message: String, line: &mut Line<'_>) {
+        let hash = Some(Sha256Hex::of(message.as_bytes()));
+        if self.last_error != hash {
+            self.last_error = hash;
+            line.event(ConversationEvent::Error { code, message });
+        }
     }
 
     fn usage_of(&mut self, message: Message<'_>, line: &mut Line<'_>) -> Option<UsageReport> {
@@ -265,8 +268,7 @@ impl ClaudeStream {
             "error" => {
                 let [code, message] = error.map(|error| error.fields(["type", "message"])).unwrap_or_default();
                 let [code, message] = [code, message].map(|field| field.and_then(Json::name).unwrap_or_default());
-                line.event(ConversationEvent::Error { code, message });
-                self.is_error_told = true;
+                self.error(code, message, line);
             }
             "content_block_start" | "content_block_stop" | "ping" => {}
             kind => self.unknown(&format!("stream_event {kind:?}"), line),
@@ -290,10 +292,8 @@ impl ClaudeStream {
         self.answered(line);
         let main_model = self.receipt.as_ref().and_then(|receipt| receipt.model.clone());
         let result = TurnResult::read(json, main_model);
-        if !self.is_error_told {
-            for message in result.errors {
-                line.event(ConversationEvent::Error { code: result.error_code.clone(), message });
-            }
+        for message in result.errors {
+            self.error(result.error_code.clone(), message, line);
         }
         let settled = self.account.settle(result.statement);
         if settled.contradicted {
@@ -308,7 +308,7 @@ impl ClaudeStream {
             span: line.span,
         });
         self.prompts.settled();
-        self.is_error_told = false;
+        self.last_error = None;
     }
 
     /// Notes a type that these rules do not know, once.
@@ -336,5 +336,5 @@ fn delta_event(delta: Json<'_>) -> Option<ConversationEvent> {
 fn words(content: Json<'_>) -> String {
     let mut words: Vec<String> = Vec::new();
     content.for_each_element(|block| words.extend(block.field("text").and_then(Json::name)));
-    content.text().map_or_else(|| words.join("\n"), |text| text.into_owned())
+    content.text().map_or_else(|| words.join("\n"), Cow::into_owned)
 }

@@ -1,5 +1,8 @@
 //! What the interpreter makes of recordings of real clients, and of lines that trip up readers.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
+
+mod choice;
 mod laws;
 mod messy;
 mod recordings;

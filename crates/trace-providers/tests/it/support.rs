@@ -20,6 +20,7 @@ use trace_model::{
 use trace_providers::{Note, NoteKind, Observation, interpreter_for};
 
 /// Returns a recorded stream.
+#[expect(clippy::disallowed_methods, reason = "the crate reads no file; its tests read their recordings")]
 pub(crate) fn fixture(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
     fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))

@@ -1,0 +1,118 @@
+//! Which provider it is, and which session.
+
+use trace_model::words::Provider;
+use trace_providers::{
+    SessionScanner, interpreter_for,
+    recognise::{Recognition, StreamRecogniser, by_command},
+};
+
+use crate::support::fixture;
+
+#[test]
+fn a_provider_is_known_by_its_command() {
+    for (command, expected) in [
+        ("claude -p hi", Some(Provider::Claude)),
+        ("/opt/bin/claude", Some(Provider::Claude)),
+        ("C:\\bin\\claude.cmd", Some(Provider::Claude)),
+        ("npx -y @anthropic-ai/claude-code@2.1 -p", Some(Provider::Claude)),
+        ("node --no-warnings /lib/gemini.js", Some(Provider::Gemini)),
+        ("pnpm dlx opencode-ai run", Some(Provider::OpenCode)),
+        ("env -i A=claude timeout 5m nice codex exec", Some(Provider::Codex)),
+        ("cat claude", None),
+        ("env A=1", None),
+        ("@claude", None),
+        ("", None),
+    ] {
+        let argv: Vec<&str> = command.split_whitespace().collect();
+        assert_eq!(by_command(&argv), expected, "{command}");
+    }
+}
+
+#[test]
+fn only_a_provider_with_rules_has_an_interpreter() {
+    assert!(interpreter_for(&Provider::Claude).is_some());
+    for provider in [Provider::Unknown, Provider::Codex, "my-agent".parse().unwrap()] {
+        assert!(interpreter_for(&provider).is_none(), "{provider}");
+    }
+}
+
+fn recognise(stream: &[u8], piece: usize) -> Recognition {
+    let mut recogniser = StreamRecogniser::new();
+    for bytes in stream.chunks(piece) {
+        if *recogniser.push(bytes) != Recognition::Undecided {
+            break;
+        }
+    }
+    recogniser.finish().clone()
+}
+
+#[test]
+fn a_stream_is_recognised_by_its_first_known_line_however_it_is_cut() {
+    let claude = Recognition::Decided(Provider::Claude);
+    let hello = fixture("claude-hello/stream.jsonl");
+    let after_warnings = [b"(node:7) Warning\n{\"level\":\"warn\"}\n", hello.as_slice()].concat();
+    let hook = br#"{"type":"system","subtype":"hook_started","session_id":"s"}"#;
+    for (stream, expected) in [
+        (hello.as_slice(), claude.clone()),
+        (&after_warnings, claude.clone()),
+        (hook, claude),
+        (br#"{"type":"thread.started","thread_id":"t"}"#, Recognition::NotKnown),
+        (br#"{"type":"init","session_id":"s","model":"gemini-3"}"#, Recognition::NotKnown),
+        (br#"{"type":"result"}"#, Recognition::NotKnown),
+        (b"hello\n", Recognition::NotKnown),
+        (b"", Recognition::NotKnown),
+    ] {
+        for piece in [1, 7, 1 << 20] {
+            assert_eq!(recognise(stream, piece), expected, "{}", String::from_utf8_lossy(stream));
+        }
+    }
+}
+
+#[test]
+fn the_search_for_a_provider_has_an_end() {
+    let endless = vec![b'x'; 4 << 20];
+    let mut recogniser = StreamRecogniser::new();
+    assert_eq!(*recogniser.push(&endless), Recognition::NotKnown);
+    let mut recogniser = StreamRecogniser::new();
+    assert_eq!(*recogniser.push(&b"{\"a\":1}\n".repeat(15)), Recognition::Undecided);
+    assert_eq!(*recogniser.push(b"{\"a\":1}\n"), Recognition::NotKnown);
+    assert_eq!(*recogniser.push(&fixture("claude-hello/stream.jsonl")), Recognition::NotKnown, "it stays decided");
+}
+
+fn session(provider: &Provider, stream: &[u8], piece: usize) -> Option<String> {
+    let mut scanner = SessionScanner::new(provider.clone());
+    let mut receipts: Vec<_> = stream.chunks(piece).filter_map(|bytes| scanner.push(bytes)).collect();
+    receipts.extend(scanner.finish());
+    assert!(receipts.len() <= 1, "a receipt comes once");
+    receipts.pop()?.provider_session_id
+}
+
+#[test]
+fn a_session_id_is_read_by_the_provider_s_rule() {
+    for (stream, expected) in [
+        (r#"{"session_id":"a","sessionId":"b"}"#, Some("a")),
+        (r#"{"sessionID":"ses_1","type":"step_start"}"#, Some("ses_1")),
+        (r#"{"session_id":"","sessionId":"b"}"#, Some("b")),
+        (r#"{"session_id":7,"thread_id":"t"}"#, Some("t")),
+        (r#"{"stream_event":{"event":{"session_id":"e"}}}"#, Some("e")),
+        (r#"{"params":{"thread":{"id":"p"}}}"#, Some("p")),
+        ("noise\n{\"x\":1}\n{\"thread_id\":\"t\"}\n{\"thread_id\":\"u\"}\n", Some("t")),
+        (r#"{"thread":{"id":"x"}}"#, None),
+        ("", None),
+    ] {
+        for piece in [1, 5, 1 << 20] {
+            assert_eq!(session(&Provider::Unknown, stream.as_bytes(), piece).as_deref(), expected, "{stream}");
+        }
+    }
+    // Claude Code's own rule: not a hook's line, but init.
+    let stream = b"{\"type\":\"system\",\"subtype\":\"hook\",\"session_id\":\"h\"}\n{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"i\"}\n";
+    assert_eq!(session(&Provider::Claude, stream, 3).as_deref(), Some("i"));
+    assert_eq!(session(&Provider::Unknown, stream, 3).as_deref(), Some("h"));
+}
+
+#[test]
+fn the_search_for_a_session_has_an_end() {
+    let mut scanner = SessionScanner::new(Provider::Unknown);
+    assert_eq!(scanner.push(&vec![b'\n'; 9 << 20]), None);
+    assert_eq!(scanner.push(b"{\"session_id\":\"late\"}\n"), None);
+}
