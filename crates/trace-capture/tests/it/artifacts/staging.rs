@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use trace_capture::artifacts::{ArtifactError, LaunchFiles};
+use trace_capture::artifacts::{ArtifactError, FileEffects, LaunchFiles};
 use trace_testkit::{SimulatedFiles, samples};
 
 use super::support::{events, folder, home, line, only_launch, publish, staging_folder, write_turn};
@@ -11,7 +11,7 @@ fn paths(files: &SimulatedFiles) -> Vec<String> {
     files.paths().iter().map(|path| path.display().to_string()).collect()
 }
 
-fn is_already_exists(result: Result<LaunchFiles, ArtifactError>) -> bool {
+fn is_already_exists(result: &Result<LaunchFiles, ArtifactError>) -> bool {
     matches!(result, Err(ArtifactError::AlreadyExists { .. }))
 }
 
@@ -90,7 +90,7 @@ fn a_published_launch_is_not_made_again() {
     let home = home(&files);
     drop(publish(&home, &samples::header(1), 1).unwrap());
     let before = files.paths();
-    assert!(is_already_exists(LaunchFiles::stage(&home, &samples::header(1))));
+    assert!(is_already_exists(&LaunchFiles::stage(&home, &samples::header(1))));
     assert_eq!(files.paths(), before);
 }
 
@@ -100,7 +100,7 @@ fn a_live_staging_folder_is_left_to_its_writer() {
     let home = home(&files);
     let mut staged = LaunchFiles::stage(&home, &samples::header(1)).unwrap();
     let before = files.paths();
-    assert!(is_already_exists(LaunchFiles::stage(&home, &samples::header(1))));
+    assert!(is_already_exists(&LaunchFiles::stage(&home, &samples::header(1))));
     assert_eq!(files.paths(), before);
     staged.append(&line(0)).unwrap();
     staged.publish().unwrap();
@@ -127,7 +127,6 @@ fn a_stale_staging_folder_goes_to_quarantine_and_blocks_nobody() {
 
 #[test]
 fn a_staging_folder_without_a_lease_is_stale() {
-    use trace_capture::artifacts::FileEffects;
     let files = SimulatedFiles::new();
     let home = home(&files);
     drop(publish(&home, &samples::header(2), 2).unwrap());
