@@ -122,6 +122,10 @@ impl ExecLaunch {
     /// # Errors
     ///
     /// Those of [`Capture::begin`].
+    ///
+    /// # Panics
+    ///
+    /// Never: a launch that was begun has an id, and ids are parts of an artifact path.
     pub fn begin(
         env: &CaptureEnv,
         home: &Home,

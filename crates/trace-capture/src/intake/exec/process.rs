@@ -108,7 +108,9 @@ impl Process {
         let mut life = self.lock();
         if let Life::Starting { news, early } = mem::replace(&mut *life, Life::LeftBehind) {
             *life = Life::Running { news, pid };
-            early.into_iter().for_each(|signal| send(pid, signal));
+            for signal in early {
+                send(pid, signal);
+            }
         }
     }
 

@@ -1,0 +1,9 @@
+//! `trace exec` with real processes: each test has a home of its own.
+
+mod bench;
+mod capture;
+mod ends;
+mod sessions;
+mod signals;
+mod streams;
+mod terminal;

@@ -1,0 +1,106 @@
+//! A home, and the command that records into it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use serde_json::Value;
+
+/// A home, and the command that records into it.
+pub(super) struct Bench {
+    folder: tempfile::TempDir,
+}
+
+impl Bench {
+    pub(super) fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// Returns the path of a file beside the home.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(super) fn home(&self) -> PathBuf {
+        self.path("home")
+    }
+
+    /// Returns the program of the command.
+    pub(super) fn program() -> &'static Path {
+        assert_cmd::cargo::cargo_bin!("trace")
+    }
+
+    /// Returns the command with the home, and nothing in its environment that another recorder or a person set.
+    pub(super) fn trace(&self) -> Command {
+        let mut command = Command::new(Self::program());
+        command.env("TRACE_HOME", self.home()).current_dir(self.folder.path());
+        for name in ["TRACE_RUN_ID", "TRACE_PARENT_LAUNCH", "TRACE_PARENT_TURN"] {
+            command.env_remove(name);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Returns `trace exec` with those options, running that command.
+    pub(super) fn exec(&self, options: &[&str], command: &[&str]) -> Command {
+        let mut trace = self.trace();
+        trace.arg("exec").args(options).arg("--").args(command);
+        trace
+    }
+
+    /// Returns `trace exec`, running a script of the shell.
+    pub(super) fn shell(&self, script: &str) -> Command {
+        self.exec(&[], &["sh", "-c", script])
+    }
+
+    /// Returns the rows of the launch that began last, as `trace show` prints them.
+    pub(super) fn show(&self) -> Value {
+        let output = self.trace().args(["show", "latest", "--json"]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// Returns the launches, the newest first, as `trace ls` prints them.
+    pub(super) fn launches(&self) -> Vec<Value> {
+        let output = self.trace().args(["ls", "--json"]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        document["launches"].as_array().unwrap().clone()
+    }
+
+    /// Returns a file of the only launch.
+    pub(super) fn artifact(&self, name: &str) -> Vec<u8> {
+        fs::read(self.only_launch().join(name)).unwrap()
+    }
+
+    /// Returns the folder of the only launch.
+    pub(super) fn only_launch(&self) -> PathBuf {
+        let folders = self.launch_folders();
+        assert_eq!(folders.len(), 1, "{folders:?}");
+        folders.into_iter().next().unwrap()
+    }
+
+    pub(super) fn launch_folders(&self) -> Vec<PathBuf> {
+        let mut folders = vec![self.home().join("traces")];
+        for _level in ["run", "process", "launch"] {
+            folders = folders
+                .iter()
+                .flat_map(|folder| fs::read_dir(folder).unwrap())
+                .map(|entry| entry.unwrap().path())
+                .collect();
+        }
+        folders
+    }
+}
+
+/// Returns what a command printed to standard output.
+pub(super) fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// Returns what a command printed to standard error.
+pub(super) fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}

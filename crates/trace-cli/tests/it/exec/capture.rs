@@ -1,0 +1,118 @@
+//! The launch around the agent: its labels and parents, and what happens when it cannot be recorded.
+
+use std::{fs, io::Read};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::bench::{Bench, stderr, stdout};
+
+#[test]
+fn an_agent_knows_its_run_launch_and_turn() {
+    let bench = Bench::new();
+    let script = "echo $TRACE_RUN_ID; echo $TRACE_PARENT_LAUNCH; echo $TRACE_PARENT_TURN";
+    let output = bench.shell(script).output().unwrap();
+    let shown = bench.show();
+    let ids = [&shown["launch"]["run_id"], &shown["launch"]["id"], &shown["turns"][0]["id"]];
+    assert_eq!(stdout(&output).lines().collect::<Vec<_>>(), ids.map(|id| id.as_str().unwrap()));
+}
+
+#[test]
+fn a_nested_exec_joins_the_run_as_a_child() {
+    let bench = Bench::new();
+    let program = Bench::program().to_str().unwrap();
+    let output = bench.exec(&[], &[program, "exec", "--", "echo", "inner"]).output().unwrap();
+    assert_eq!(stdout(&output), "inner\n");
+    let launches = bench.launches();
+    assert_eq!(launches.len(), 2);
+    let is_outer = |index: &usize| launches[*index]["parent_launch_id"].is_null();
+    let outer = (0..2).find(is_outer).unwrap();
+    let (outer, inner) = (&launches[outer], &launches[1 - outer]);
+    assert_eq!(inner["parent_launch_id"], outer["id"]);
+    assert!(inner["parent_turn_id"].is_string());
+    assert_eq!(inner["run_id"], outer["run_id"]);
+    assert_ne!(inner["process_id"], outer["process_id"]);
+}
+
+#[test]
+fn parents_that_make_no_sense_are_ignored_with_a_word() {
+    let bench = Bench::new();
+    let output = bench.shell("true").env("TRACE_RUN_ID", "../etc").env("TRACE_PARENT_LAUNCH", "x").output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(stderr(&output).matches("is ignored").count(), 2, "{}", stderr(&output));
+    assert!(bench.show()["launch"]["parent_launch_id"].is_null());
+}
+
+#[test]
+fn a_launch_is_in_the_top_of_its_working_tree() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.path("tree/.git")).unwrap();
+    fs::create_dir_all(bench.path("tree/inner")).unwrap();
+    let status = bench.shell("true").current_dir(bench.path("tree/inner")).status().unwrap();
+    assert!(status.success());
+    let launch = bench.show()["launch"].clone();
+    let real = |name| bench.path(name).canonicalize().unwrap().to_str().unwrap().to_owned();
+    assert_eq!(launch["repo"], real("tree"));
+    assert_eq!(launch["worktree"], real("tree/inner"));
+    assert_eq!(launch["surface"], "headless");
+    assert_eq!(launch["provider"], "unknown");
+}
+
+#[test]
+fn an_agent_that_cannot_be_recorded_runs_unrecorded_with_one_warning() {
+    let bench = Bench::new();
+    fs::write(bench.home(), "a file where the folder should be").unwrap();
+    let output = bench.shell("echo on; echo and on >&2; exit 5").output().unwrap();
+    assert_eq!(output.status.code(), Some(5));
+    assert_eq!(stdout(&output), "on\n");
+    let text = stderr(&output);
+    assert_eq!(text.matches("warning").count(), 1, "{text}");
+    assert!(text.contains("without being recorded") && text.ends_with("and on\n"), "{text}");
+}
+
+#[test]
+fn an_unrecorded_agent_has_its_task_all_the_same() {
+    let bench = Bench::new();
+    fs::write(bench.home(), "a file where the folder should be").unwrap();
+    fs::write(bench.path("task"), b"\xff no text \xfe").unwrap();
+    let mut command = bench.exec(&["--task-file", "-"], &["cat"]);
+    let output = command.stdin(fs::File::open(bench.path("task")).unwrap()).output().unwrap();
+    assert_eq!(output.stdout, b"\xff no text \xfe");
+}
+
+#[test]
+fn an_agent_that_must_be_recorded_is_not_started_without() {
+    let bench = Bench::new();
+    fs::write(bench.home(), "a file where the folder should be").unwrap();
+    let output = bench.exec(&["--require-capture"], &["touch", "started"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!bench.path("started").exists());
+    assert!(stderr(&output).contains("error"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_ledger_that_cannot_be_opened_does_not_keep_the_launch_from_its_files() {
+    let bench = Bench::new();
+    assert!(bench.shell("true").status().unwrap().success());
+    fs::write(bench.home().join("ledger.db"), "no database, and long enough to be told from an empty one").unwrap();
+    for name in ["ledger.db-wal", "ledger.db-shm"] {
+        let _ = fs::remove_file(bench.home().join(name));
+    }
+    let output = bench.shell("echo still here").output().unwrap();
+    assert_eq!(stdout(&output), "still here\n");
+    assert!(stderr(&output).contains("trace reindex"), "{}", stderr(&output));
+    assert_eq!(bench.launch_folders().len(), 2);
+}
+
+#[test]
+fn nothing_that_anyone_saw_is_missing_after_a_kill() {
+    let bench = Bench::new();
+    let mut trace = bench.shell("i=0; while :; do echo line $i; i=$((i+1)); done").spawn().unwrap();
+    let mut reader = trace.stdout.take().unwrap();
+    let mut seen = vec![0; 100_000];
+    reader.read_exact(&mut seen).unwrap();
+    kill_process(Pid::from_child(&trace), Signal::KILL).unwrap();
+    reader.read_to_end(&mut seen).unwrap();
+    trace.wait().unwrap();
+    let recorded = bench.artifact("raw/stdout");
+    assert!(recorded.starts_with(&seen), "{} bytes seen, {} recorded", seen.len(), recorded.len());
+}

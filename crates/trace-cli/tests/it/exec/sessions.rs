@@ -1,0 +1,113 @@
+//! Recordings of a real client, and the truth about each.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use super::bench::{Bench, stderr};
+
+fn session(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/sessions").join(name)
+}
+
+/// Records `cat STREAM`, and compares what the launch says with the truth.
+fn check(name: &str, options: &[&str]) -> Value {
+    let stream = session(name).join("stream.jsonl");
+    let truth: Value = serde_json::from_slice(&fs::read(session(name).join("truth.json")).unwrap()).unwrap();
+    let bench = Bench::new();
+    let output = bench.exec(options, &["cat", stream.to_str().unwrap()]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(output.stdout == fs::read(stream).unwrap());
+
+    let shown = bench.show();
+    let totals = &shown["totals"];
+    assert_eq!(shown["launch"]["outcome"], truth["outcome"], "{name}");
+    assert_eq!(shown["launch"]["capture_status"], "complete", "{name}");
+    assert_eq!(shown["launch"]["provider"], "claude", "{name}");
+    for (ours, theirs) in [
+        ("input_tokens", "input_uncached"),
+        ("cache_read_tokens", "cache_read"),
+        ("cache_write_tokens", "cache_write"),
+        ("output_tokens", "output_total"),
+        ("total_tokens", "total"),
+    ] {
+        let found = totals[ours].as_u64().unwrap_or(0);
+        assert_eq!(found, truth["all"][theirs].as_u64().unwrap(), "{name}: {ours} in {totals}");
+    }
+    let turns = shown["turns"].as_array().unwrap();
+    assert_eq!(turns.len(), 1, "{name}");
+    assert_eq!(turns[0]["status"], truth["outcome"], "{name}");
+    shown
+}
+
+#[test]
+fn a_session_that_answers_is_what_its_server_charged() {
+    check("claude-hello", &[]);
+    check("claude-rounds", &[]);
+}
+
+#[test]
+fn a_session_with_partial_messages_counts_nothing_twice() {
+    check("claude-partial", &[]);
+}
+
+#[test]
+fn a_session_with_a_subagent_counts_both_agents() {
+    check("claude-subagent", &[]);
+}
+
+#[test]
+fn a_session_that_the_server_refused_failed_though_its_process_did_not() {
+    check("claude-fail", &[]);
+}
+
+#[test]
+fn a_named_provider_is_not_looked_for() {
+    check("claude-hello", &["--provider", "claude"]);
+    let bench = Bench::new();
+    let stream = session("claude-hello").join("stream.jsonl");
+    let status = bench.exec(&["--provider", "my-agent"], &["cat", stream.to_str().unwrap()]).status().unwrap();
+    assert!(status.success());
+    let shown = bench.show();
+    assert_eq!(shown["launch"]["provider"], "my-agent");
+    assert_eq!(shown["launch"]["capture_status"], "prompt_only");
+}
+
+#[test]
+fn without_prompts_the_input_is_known_by_what_the_provider_counted() {
+    let shown = check("claude-hello", &[]);
+    assert_eq!(shown["turns"][0]["context_coverage"], "provider_total_only");
+    let bench = Bench::new();
+    assert!(bench.shell("echo no stream").status().unwrap().success());
+    assert_eq!(bench.show()["turns"][0]["context_coverage"], "unknown");
+}
+
+#[test]
+fn each_prompt_of_a_process_is_a_turn() {
+    let bench = Bench::new();
+    let stream = fs::read_to_string(session("claude-hello").join("stream.jsonl")).unwrap();
+    let failed = fs::read_to_string(session("claude-fail").join("stream.jsonl")).unwrap();
+    fs::write(bench.path("stream"), format!("{stream}{failed}{stream}")).unwrap();
+    let status = bench.exec(&[], &["sh", "-c", "cat stream; exit 1"]).status().unwrap();
+    assert_eq!(status.code(), Some(1));
+    let shown = bench.show();
+    let statuses: Vec<_> = shown["turns"].as_array().unwrap().iter().map(|turn| turn["status"].clone()).collect();
+    // The last one has its result, and then its process failed.
+    assert_eq!(statuses, ["completed", "failed", "failed"]);
+    let ops: Vec<_> = shown["turns"].as_array().unwrap().iter().map(|turn| turn["input_op"].clone()).collect();
+    assert_eq!(ops, ["initial", "message", "message"]);
+    assert_eq!(shown["launch"]["outcome"], "failed");
+}
+
+#[test]
+fn a_stream_that_nobody_knows_is_kept_raw_only() {
+    let bench = Bench::new();
+    assert!(bench.shell("echo '{\"type\":\"something\"}'; echo plain").status().unwrap().success());
+    let shown = bench.show();
+    assert_eq!(shown["launch"]["capture_status"], "prompt_only");
+    assert_eq!(shown["launch"]["incomplete_reason"], "provider conversation not captured");
+    assert_eq!(bench.artifact("raw/stdout"), b"{\"type\":\"something\"}\nplain\n");
+}

@@ -1,0 +1,5 @@
+//! The `trace` command, run as a person runs it.
+
+#![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as the tests do")]
+
+mod exec;
