@@ -57,9 +57,13 @@ impl Thread {
     /// Does what is asked for until nobody can ask any more and all is done.
     pub(super) fn run(mut self, inbox: &mpsc::Receiver<Command>) {
         loop {
-            let command = match self.next_deadline() {
-                None => inbox.recv().ok(),
-                Some(at) => inbox.recv_timeout(at.saturating_duration_since(Instant::now())).ok(),
+            let command = match inbox.try_recv() {
+                Ok(command) => Some(command),
+                Err(_) if self.rests() => return,
+                Err(_) => match self.next_deadline() {
+                    None => inbox.recv().ok(),
+                    Some(at) => inbox.recv_timeout(at.saturating_duration_since(Instant::now())).ok(),
+                },
             };
             if let Some(command) = command {
                 self.obey(command);
@@ -67,18 +71,21 @@ impl Thread {
             if self.sync_at.is_some_and(|at| at <= Instant::now()) {
                 self.sync_written();
             }
-            let now = Instant::now();
-            self.index.drive(now);
-            if self.index.is_idle(now) {
-                for flush in self.flushes.drain(..) {
-                    // Whoever waited may have stopped to.
-                    let _ = flush.send(());
-                }
-            }
-            if self.end_by.is_some_and(|at| at <= now || self.index.is_idle(now)) {
-                return;
+            self.index.drive(Instant::now());
+        }
+    }
+
+    /// Tells those who wait for it that nothing is left to do, and tells whether the thread ends.
+    fn rests(&mut self) -> bool {
+        let now = Instant::now();
+        let idle = self.index.is_idle(now);
+        if idle {
+            for flush in self.flushes.drain(..) {
+                // Whoever waited may have stopped to.
+                let _ = flush.send(());
             }
         }
+        self.end_by.is_some_and(|at| idle || at <= now)
     }
 
     fn next_deadline(&self) -> Option<Instant> {

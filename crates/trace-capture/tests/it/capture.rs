@@ -1,0 +1,15 @@
+//! Recording launches through the handle.
+
+mod children;
+mod dropping;
+mod ended;
+mod files;
+mod hooked;
+mod kill;
+mod ledgers;
+mod processes;
+mod receipts;
+mod runtimes;
+mod session;
+mod support;
+mod turns;

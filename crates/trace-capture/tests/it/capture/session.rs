@@ -1,0 +1,137 @@
+//! One session, the same rows everywhere.
+
+use std::{fs, path::Path, sync::Arc};
+
+use serde_json::Value;
+use trace_capture::{
+    Capture, CaptureEnv, Home, Labels, LedgerKind, Recorded, ResultCost, Start, StreamEvent, open_home_ledger,
+    reindex::reindex,
+};
+use trace_model::{
+    event::{ConversationEvent, Item, UsageFigures},
+    ledger::Ledger,
+    money::NanoUsd,
+    turn::{Basis, Outcome},
+    usage::UsageReport,
+    words::{Grain, InputOp, OutputStream, Provider, Quality},
+};
+
+use super::support::{document, dump, env, prompt, text};
+
+/// Records a launch with a bit of everything in it.
+pub(super) fn scripted_session(env: &CaptureEnv) {
+    let labels = Labels {
+        wave: Some("w".to_owned()),
+        task: Some("t".to_owned()),
+        tags: [("kind".parse().unwrap(), "nightly".to_owned())].into(),
+        parent_launch_id: Some("launch_01923456789a7bcd8ef0123456789abc".parse().unwrap()),
+        ..Labels::new("run_1".parse().unwrap(), "process_1".parse().unwrap(), "/repo", "/work")
+    };
+    let start = Start {
+        raw: true,
+        gather_ms: 3,
+        render_ms: 4,
+        basis: Some(Basis { epoch_id: "e".to_owned(), revision: 7 }),
+        ..Start::new(Provider::Unknown, "headless")
+    };
+    let capture = Capture::blocking_begin(env, labels, prompt("Fix the parser."), start).unwrap();
+    talk(&capture);
+    capture.blocking_finish(Outcome::Failed, Recorded::Conversation);
+}
+
+fn talk(capture: &Capture) {
+    capture.record_raw(OutputStream::Stdout, b"{\"session_id\":\"s-1\"}\n");
+    let turn_id = Some("p1".to_owned());
+    capture.record_conversation(ConversationEvent::TurnStarted { turn_id: turn_id.clone() });
+    let delta = |content: &str| ConversationEvent::TextDelta { turn_id: turn_id.clone(), content: content.to_owned() };
+    capture.record_conversation(delta("Grüße, "));
+    capture.record_conversation(delta("Welt."));
+    let item = Item::Message { id: "i1".to_owned(), text: "Grüße, Welt.".to_owned(), phase: None };
+    capture.record_conversation(ConversationEvent::ItemCompleted { turn_id: turn_id.clone(), item });
+    capture.record_usage(UsageReport {
+        request_key: Some("msg_1".to_owned()),
+        input_tokens: Some(10),
+        cache_write_tokens: Some(20),
+        output_tokens: Some(1),
+        ..UsageReport::new("msg_1", Grain::Request, Quality::LowerBound)
+    });
+
+    capture.blocking_begin_turn(InputOp::Steer, "And the lexer.").unwrap();
+    let usage = UsageFigures { output_tokens: Some(5), ..UsageFigures::default() };
+    capture.record_conversation(ConversationEvent::TurnUsage { turn_id, usage });
+    capture.record_stream_event(StreamEvent::ToolUse { name: "grep".to_owned(), summary: "lexer".to_owned() });
+    capture.record_stream_event(StreamEvent::Usage {
+        input_tokens: Some(7),
+        output_tokens: Some(2),
+        cache_read_tokens: Some(30),
+    });
+    let cost = Some(ResultCost::RunningTotal(NanoUsd::from_nanos(1_234)));
+    capture.record_stream_event(StreamEvent::Result { status: Outcome::Completed, cost, duration_secs: Some(1.5) });
+    capture.blocking_finish_turn(Outcome::Completed);
+
+    capture.blocking_begin_turn_with(InputOp::Queued, prompt("Commit."), None).unwrap();
+    capture.record_stream_event(text("Done."));
+    capture.set_provider_session_path("/sessions/s-1.jsonl");
+}
+
+fn recorded(root: &Path, kind: LedgerKind) -> (Home, Arc<dyn Ledger>) {
+    let home = Home::open_real(root).unwrap();
+    let ledger = open_home_ledger(&home, Some(kind)).unwrap();
+    let env = env(&home, Arc::clone(&ledger));
+    scripted_session(&env);
+    drop(env);
+    (home, ledger)
+}
+
+#[test]
+fn a_scripted_session_is_the_same_on_every_ledger_and_after_a_reindex() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, memory) = recorded(&folder.path().join("a"), LedgerKind::Memory);
+    let in_memory = document(&*memory);
+
+    let root = folder.path().join("b");
+    let (home, sqlite) = recorded(&root, LedgerKind::Sqlite);
+    assert_eq!(document(&*sqlite), in_memory);
+
+    drop(sqlite);
+    for entry in fs::read_dir(&root).unwrap() {
+        let path = entry.unwrap().path();
+        if path.file_name().unwrap().to_str().unwrap().starts_with("ledger.db") {
+            fs::remove_file(path).unwrap();
+        }
+    }
+    let sqlite = open_home_ledger(&home, None).unwrap();
+    assert_eq!(dump(&*sqlite), Value::Array(Vec::new()), "the ledger is new");
+    let report = pollster::block_on(reindex(&home, &*sqlite, &mut |_| {})).unwrap();
+    assert_eq!((report.launches, report.failed, report.skipped_lines, report.notes.len()), (1, 0, 0, 0));
+    assert_eq!(document(&*sqlite), in_memory);
+
+    let filled = open_home_ledger(&home, Some(LedgerKind::Memory)).unwrap();
+    assert_eq!(document(&*filled), in_memory);
+}
+
+#[test]
+fn the_rows_of_a_session_say_what_happened() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, ledger) = recorded(folder.path(), LedgerKind::Memory);
+    let rows = dump(&*ledger);
+    let launch = &rows[0]["launch"];
+    assert_eq!((&launch["outcome"], &launch["capture_status"]), (&"failed".into(), &"complete".into()));
+    assert_eq!(launch["provider_session_id"], "s-1");
+    assert_eq!(launch["tags"]["kind"], "nightly");
+    assert_eq!(launch["os_user"], "sam");
+    let turns = rows[0]["turns"].as_array().unwrap();
+    let of = |ordinal: usize, field: &str| turns[ordinal - 1]["turn"][field].clone();
+    assert_eq!((of(1, "status"), of(1, "partial_reason")), ("partial".into(), "superseded".into()));
+    assert_eq!((of(2, "status"), of(3, "status")), ("completed".into(), "failed".into()));
+    assert_eq!(of(1, "root_output"), "Grüße, Welt.");
+    assert_eq!((of(1, "context_gather_ms"), of(1, "context_render_ms")), (3.into(), 4.into()));
+    assert_eq!(of(1, "basis")["revision"], 7);
+    assert_eq!((of(1, "provider_total_input_tokens"), of(1, "provider_output_tokens")), (30.into(), 1.into()));
+    assert_eq!(
+        (of(2, "context_coverage"), of(3, "context_coverage")),
+        ("provider_total_only".into(), "assembled".into())
+    );
+    assert_eq!(of(2, "provider_turn_id"), Value::Null, "a new turn has no name of its own yet");
+    assert_eq!((of(2, "cost_usd"), of(2, "cache_read_tokens")), (1.234e-6.into(), 30.into()));
+}
