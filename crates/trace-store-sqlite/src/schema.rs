@@ -38,7 +38,8 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path, write_ahead: Wri
         WriteAhead::WhereItWorks => !file::is_on_network(path)?,
         WriteAhead::Never => false,
     };
-    if !(write_ahead && set_journal(connection, "wal")?) && !set_journal(connection, "delete")? {
+    let logs_ahead = write_ahead && set_journal(connection, "wal")?;
+    if !logs_ahead && !set_journal(connection, "delete")? {
         return Err(Cause::Damaged(String::from("its journal can be neither a write-ahead log nor a file")));
     }
     connection.pragma_update(None, "synchronous", "FULL")?;
@@ -108,6 +109,31 @@ mod tests {
         assert!(check_library(3_051_003, "3.51.3").is_ok());
         let error = check_library(3_051_002, "3.51.2").unwrap_err();
         assert_eq!(error.to_string(), "SQLite 3.51.2 is older than 3.51.3, the oldest that is known to be sound here");
+    }
+
+    #[test]
+    fn where_the_write_ahead_log_is_refused_the_journal_is_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.db");
+        file::create_private(&path).unwrap();
+        // This way of locking files has no shared memory, as on some file systems.
+        let mut connection = Connection::open_with_flags_and_vfs(&path, OpenFlags::default(), "unix-dotfile").unwrap();
+        prepare(&mut connection, &path, WriteAhead::WhereItWorks).unwrap();
+        let journal: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+        assert_eq!(journal, "delete");
+        assert!(check_format(&connection).is_ok());
+    }
+
+    #[test]
+    fn what_makes_writes_durable_is_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.db");
+        file::create_private(&path).unwrap();
+        let mut connection = connect(&path).unwrap();
+        prepare(&mut connection, &path, WriteAhead::WhereItWorks).unwrap();
+        let setting = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
+        let full = 2;
+        assert_eq!((setting("synchronous"), setting("fullfsync"), setting("foreign_keys")), (full, 1, 1));
     }
 
     #[test]
