@@ -15,7 +15,7 @@
 //! ```
 //!
 //! [`Exec::run`] is the way in. `streams` judges the outputs, `pump` passes one on, `interpretation` and `turns` make
-//! events and turns of it, `process` and `signals` look after the process. Nothing here reads the environment; what the
+//! events and turns of it, `process`, `signals` and `stop` look after the process. Nothing here reads the environment; what the
 //! agent gets beyond ours are the variables that name the launch to a recorder inside of it.
 
 mod interpretation;
@@ -23,6 +23,7 @@ mod process;
 mod pump;
 mod reading;
 mod signals;
+mod stop;
 mod streams;
 mod turns;
 

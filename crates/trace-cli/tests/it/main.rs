@@ -2,4 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as the tests do")]
 
+mod attribute;
 mod exec;
+mod laws;
+mod manners;
+mod scripted;
+mod views;

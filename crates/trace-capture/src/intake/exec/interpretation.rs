@@ -189,3 +189,6 @@ fn take(capture: &Capture, step: TurnStep<'_>) {
         tracing::debug!(%error, "a turn could not be begun");
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,13 +8,10 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use rustix::{
-    io::retry_on_intr,
-    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid},
-};
+use rustix::process::{Pid, Signal, kill_process};
 use trace_model::turn::Outcome;
 
-use super::pump::ExitWatch;
+use super::{pump::ExitWatch, stop::wait_for_exit};
 
 /// How the agent's process came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,8 +89,7 @@ impl Process {
         let pid = Pid::from_child(&child);
         self.started(pid);
         // The process is left a zombie at first, so that its id stays its own until signals know that it is gone.
-        let exited = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        retry_on_intr(|| waitid(WaitId::Pid(pid), exited))?;
+        wait_for_exit(pid)?;
         let mut life = self.lock();
         let status = child.wait()?;
         if let Life::Running { mut news, .. } = mem::replace(&mut *life, Life::LeftBehind)

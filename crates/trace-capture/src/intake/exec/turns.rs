@@ -61,3 +61,69 @@ impl Turns {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use trace_model::span::ByteSpan;
+
+    use super::*;
+
+    const SPAN: ByteSpan = ByteSpan::new(0, 1).unwrap();
+
+    fn prompt(text: &str) -> Observation {
+        Observation::Input { text: Some(text.to_owned()), span: SPAN }
+    }
+
+    fn result(status: Outcome) -> Observation {
+        Observation::Result { status, cost_usd: None, duration_secs: None, span: SPAN }
+    }
+
+    /// Compares the boundaries that observations make, and how the launch went if its process ended so.
+    fn check(observations: &[Observation], expected: &[TurnStep<'_>], end: ProcessEnd, outcome: Outcome) {
+        let mut turns = Turns::default();
+        let mut steps = Vec::new();
+        for observation in observations {
+            steps.extend(turns.before(observation));
+            steps.extend(turns.after(observation));
+        }
+        assert_eq!(steps, expected);
+        assert_eq!(turns.outcome(end), outcome);
+    }
+
+    const DONE: ProcessEnd = ProcessEnd::Exited(0);
+
+    #[test]
+    fn the_first_prompt_is_that_of_the_turn_that_runs() {
+        check(&[prompt("one")], &[], DONE, Outcome::Completed);
+        check(&[prompt("one"), result(Outcome::Completed)], &[], DONE, Outcome::Completed);
+    }
+
+    #[test]
+    fn a_further_prompt_ends_an_answered_turn_and_begins_one() {
+        let observations = [prompt("one"), result(Outcome::Completed), prompt("two")];
+        let steps = [TurnStep::End(Outcome::Completed), TurnStep::Begin(Some("two"))];
+        check(&observations, &steps, DONE, Outcome::Completed);
+    }
+
+    #[test]
+    fn a_further_prompt_supersedes_a_turn_without_a_result() {
+        check(&[prompt("one"), prompt("two")], &[TurnStep::Begin(Some("two"))], DONE, Outcome::Completed);
+    }
+
+    #[test]
+    fn an_error_ends_its_turn_at_once_and_fails_the_launch_only_if_it_is_the_last() {
+        let failed = [prompt("one"), result(Outcome::Failed)];
+        check(&failed, &[TurnStep::End(Outcome::Failed)], DONE, Outcome::Failed);
+        let mended = [prompt("one"), result(Outcome::Failed), prompt("two"), result(Outcome::Completed)];
+        let steps = [TurnStep::End(Outcome::Failed), TurnStep::Begin(Some("two"))];
+        check(&mended, &steps, DONE, Outcome::Completed);
+    }
+
+    #[test]
+    fn a_good_result_does_not_mend_a_bad_end_of_the_process() {
+        let answered = [prompt("one"), result(Outcome::Completed)];
+        check(&answered, &[], ProcessEnd::Exited(1), Outcome::Failed);
+        check(&answered, &[], ProcessEnd::Signalled(2), Outcome::Interrupted);
+        check(&[result(Outcome::Failed)], &[TurnStep::End(Outcome::Failed)], ProcessEnd::Signalled(2), Outcome::Failed);
+    }
+}

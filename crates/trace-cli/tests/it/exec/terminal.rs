@@ -179,6 +179,27 @@ fn a_stop_stops_both_and_both_go_on() {
     assert_eq!(bench.show()["launch"]["outcome"], "failed");
 }
 
+#[test]
+fn an_agent_that_stops_itself_gives_the_terminal_back() {
+    let bench = Bench::new();
+    let mut shell = CommandBuilder::new("sh");
+    shell.args(["-i"]);
+    let mut terminal = Terminal::run(&bench, shell);
+    terminal.expect("shell> ");
+    let program = Bench::program().display();
+    // As an agent does that reads single keys: the terminal sends no signals then.
+    terminal.press(&format!("{program} exec -- sh -c 'kill -TSTP $$; echo went on; exit 6'\n"));
+    terminal.expect("shell> ");
+    terminal.press("fg\n");
+    terminal.expect("went on\r\n");
+    terminal.expect("shell> ");
+    terminal.press("echo code $?\n");
+    terminal.expect("code 6");
+    terminal.press("exit\n");
+    terminal.end();
+    assert_eq!(bench.show()["launch"]["outcome"], "failed");
+}
+
 #[cfg(target_os = "linux")]
 impl Terminal {
     /// Waits until the agent, whose id it printed, is stopped: the signal reached it at the same time as us.

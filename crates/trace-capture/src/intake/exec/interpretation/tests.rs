@@ -1,0 +1,100 @@
+use std::{
+    sync::{Arc, Mutex, mpsc},
+    thread,
+};
+
+use trace_model::turn::Outcome;
+
+use super::*;
+use crate::intake::exec::ProcessEnd;
+
+const RESULT: &str = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"session_id":"s1"}"#;
+
+/// A record that grows: a read finds what is there now.
+#[derive(Clone, Default)]
+struct Record(Arc<Mutex<Vec<u8>>>, usize);
+
+impl Record {
+    fn append(&self, bytes: &[u8]) {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+    }
+}
+
+impl Read for Record {
+    fn read(&mut self, chunk: &mut [u8]) -> io::Result<usize> {
+        let read = (&self.0.lock().unwrap()[self.1..]).read(chunk)?;
+        self.1 += read;
+        Ok(read)
+    }
+}
+
+/// Follows a record to which the pieces are appended one by one.
+fn follow(provider: Option<&Provider>, pieces: &[&[u8]]) -> Interpreted {
+    let record = Record::default();
+    let (ring, bell) = mpsc::sync_channel(1);
+    let interpretation = Interpretation::new(Capture::disabled(), OutputStream::Stdout, provider);
+    let mut reader = record.clone();
+    let thread = thread::spawn(move || interpretation.follow(&mut reader, &bell));
+    for piece in pieces {
+        record.append(piece);
+        let _ = ring.try_send(());
+    }
+    drop(ring);
+    thread.join().unwrap()
+}
+
+fn failed(interpreted: &Interpreted) -> bool {
+    interpreted.turns.outcome(ProcessEnd::Exited(0)) == Outcome::Failed
+}
+
+#[test]
+fn a_stream_is_understood_however_it_is_cut() {
+    let text = format!("a banner\n{RESULT}\n");
+    for at in 0..=text.len() {
+        let (one, other) = text.as_bytes().split_at(at);
+        let interpreted = follow(None, &[one, other]);
+        assert!(interpreted.conversation && failed(&interpreted), "cut at {at}");
+    }
+}
+
+#[test]
+fn a_last_line_without_an_end_is_understood() {
+    assert!(failed(&follow(None, &[RESULT.as_bytes()])));
+}
+
+#[test]
+fn what_is_no_record_of_the_provider_is_noted_where_it_stands() {
+    let text = format!("{RESULT}\nnot json\n{{\"type\":\"result\"\n");
+    let interpreted = follow(Some(&Provider::Claude), &[text.as_bytes()]);
+    assert_eq!(interpreted.notes, 2);
+    let first = interpreted.first_note.unwrap();
+    assert_eq!(first.offset, u64::try_from(RESULT.len()).unwrap() + 1);
+}
+
+#[test]
+fn a_stream_of_a_named_provider_without_rules_is_not_understood() {
+    let provider: Provider = "my-agent".parse().unwrap();
+    let interpreted = follow(Some(&provider), &[RESULT.as_bytes(), b"\n"]);
+    assert!(!interpreted.conversation && !failed(&interpreted));
+}
+
+#[test]
+fn a_stream_without_a_record_of_anyone_is_not_understood() {
+    let interpreted = follow(None, &[b"{\"a\":1}\n", b"hello\n"]);
+    assert!(!interpreted.conversation && interpreted.notes == 0);
+}
+
+#[test]
+fn a_record_that_cannot_be_read_ends_the_interpretation_and_says_so() {
+    struct Broken;
+    impl Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::Error::other("broken"))
+        }
+    }
+    let (ring, bell) = mpsc::sync_channel(1);
+    ring.send(()).unwrap();
+    let interpretation = Interpretation::new(Capture::disabled(), OutputStream::Stdout, None);
+    let interpreted = interpretation.follow(&mut Broken, &bell);
+    assert_eq!(interpreted.failure.unwrap().to_string(), "broken");
+}
