@@ -63,7 +63,7 @@ impl Arguments {
         let groups: String = GROUPS.iter().map(|(title, names)| group_help(&command, title, names)).collect();
         let options = group_title("Options");
         command.help_template(format!(
-            "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{groups}\n{options}\n{{options}}{{after-help}}"
+            "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{groups}\n{options}\n{{options}}\n"
         ))
     }
 }

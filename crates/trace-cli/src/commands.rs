@@ -27,7 +27,7 @@ pub(crate) struct FormatArgs {
 pub(crate) fn run(command: Option<Command>, app: &mut App) -> anyhow::Result<ExitCode> {
     match command {
         None => today::run(app),
-        Some(Command::Exec(args)) => exec::run(args, app),
+        Some(Command::Exec(args)) => exec::run(&args, app),
         Some(Command::Ls(args)) => ls::run(args, app),
         Some(Command::Show(args)) => show::run(&args, app),
         Some(Command::Context(args)) => context::run(&args, app),

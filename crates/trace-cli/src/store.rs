@@ -45,17 +45,28 @@ impl Store {
             LaunchName::Latest => {
                 let latest = LaunchQuery { order: Order::NewestFirst, limit: Some(1), ..LaunchQuery::default() };
                 let launches = self.ledger.launches(&latest).block_on().context("cannot look for the latest launch")?;
-                return launches.into_iter().next().ok_or_else(nothing_recorded);
+                return launches.into_iter().next().ok_or_else(|| match self.hint_of_unindexed() {
+                    Some(hint) => anyhow::Error::msg(hint),
+                    None => nothing_recorded(),
+                });
             }
         };
         match self.ledger.find_launch(suffix).block_on() {
             Err(LedgerError::Ambiguous { suffix, matches }) => {
                 let ids: Vec<String> = matches.iter().map(ToString::to_string).collect();
                 let ambiguous: Result<Launch, _> = Err(LedgerError::Ambiguous { suffix, matches });
-                ambiguous.advise(|| format!("it is the end of\n  {}", ids.join("\n  ")))
+                ambiguous.advise(|| format!("name one of these launches\n  {}", ids.join("\n  ")))
             }
             found => found.advise(see_list),
         }
+    }
+
+    /// Returns what to say where the ledger is empty and the home is not.
+    pub(crate) fn hint_of_unindexed(&self) -> Option<&'static str> {
+        let is_empty = |query| self.ledger.launches(&query).block_on().is_ok_and(|launches| launches.is_empty());
+        let has_recordings = || self.home.list_launch_artifact_dirs().is_ok_and(|dirs| !dirs.is_empty());
+        (is_empty(LaunchQuery { limit: Some(1), ..LaunchQuery::default() }) && has_recordings())
+            .then_some("there are recordings, and the ledger holds none of them: run `trace reindex`")
     }
 
     /// Returns all rows of a launch.

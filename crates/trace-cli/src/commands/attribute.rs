@@ -14,7 +14,10 @@ use trace_report::attribution::{AttributionReport, ChannelReport};
 use super::FormatArgs;
 use crate::{app::App, error::WrongUsage, prompts::PromptArgs, render::text::attribution};
 
-/// Tell where the bytes and tokens of prompts come from, without recording
+/// Tell where the bytes and tokens of given prompts come from
+///
+/// Nothing is recorded. Each byte and each token belongs to one asset, and the tokens of all assets add up to those of
+/// the whole prompt.
 #[derive(Debug, Args)]
 pub(crate) struct AttributeArgs {
     #[command(flatten)]
@@ -50,3 +53,6 @@ fn report(context: &PreparedTurnContext) -> AttributionReport<'_> {
     });
     AttributionReport::new(context.tokenizer(), channels.collect(), context.decisions())
 }
+
+#[cfg(test)]
+mod tests;

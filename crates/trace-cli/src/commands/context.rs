@@ -8,7 +8,10 @@ use trace_report::context::ContextProfile;
 use super::FormatArgs;
 use crate::{app::App, args::LaunchArg, error::Advise, render::text::context, store::nothing_recorded};
 
-/// Profile what an agent was sent: by kind and by source, decisions, and what the provider measured
+/// Profile what an agent was sent, by kind and by source
+///
+/// Tokens, shares and decisions are of what was sent through Trace, and are counted here. Beside them stands what the
+/// provider measured, which includes what it added by itself.
 #[derive(Debug, Args)]
 pub(crate) struct ContextArgs {
     #[command(flatten)]

@@ -20,6 +20,7 @@ use trace_capture::{
     intake::exec::{AgentCommand, AgentInput, Exec, ExecError, ExecLaunch, ExecReport, Outputs},
 };
 use trace_model::{
+    id::LaunchId,
     ledger::Ledger,
     words::{LaunchOutcome, Provider},
 };
@@ -48,21 +49,23 @@ pub(crate) struct ExecArgs {
     command: Vec<OsString>,
 }
 
-pub(crate) fn run(args: ExecArgs, app: &mut App) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &ExecArgs, app: &App) -> anyhow::Result<ExitCode> {
     let stdin = if args.prompts.takes_stdin() { Some(read_stdin()?) } else { None };
-    let agent = Agent { command: agent_command(&args)?, stdin, provider: args.provider.clone() };
-    let recorded = match Recording::begin(&args, &agent, app) {
-        Ok(recording) => agent.run(Some(&recording.launch)).map(|report| (report, Some(recording))),
-        Err(error) => Err(error),
-    };
+    let agent = Agent { command: agent_command(args)?, stdin, provider: args.provider.clone() };
+    let recorded = Recording::begin(args, &agent, app)
+        .and_then(|recording| Ok((agent.run(Some(&recording.launch))?, Some(recording))));
     let (report, recording) = match recorded {
-        Err(error) if !args.require_capture && agent_was_not_started(&error) => {
+        Err(error) if !agent_was_not_started(&error) => return Err(error),
+        Err(error) if args.require_capture => {
+            return Err(error).advise(|| "without --require-capture the command would run unrecorded".to_owned());
+        }
+        Err(error) => {
             app.messages.say("warning", &format!("the command runs without being recorded: {error:#}"));
             (agent.run(None)?, None)
         }
-        recorded => recorded.advise(|| "without --require-capture the command would run unrecorded".to_owned())?,
+        Ok(recorded) => recorded,
     };
-    tell(&args, &report, recording.as_ref(), app);
+    tell(args, &report, recording.as_ref(), app);
     Ok(ExitCode::from(report.end.exit_code()))
 }
 
@@ -172,7 +175,7 @@ fn tell(args: &ExecArgs, report: &ExecReport, recording: Option<&Recording>, app
 /// Returns the one line that says what is on record now, and where to see it.
 fn summary(report: &ExecReport, launch: &ExecLaunch) -> String {
     let capture = launch.capture();
-    let id = capture.launch_id().map(|id| id.short()).unwrap_or_default();
+    let id = capture.launch_id().map(LaunchId::short).unwrap_or_default();
     let status = capture.status();
     let turns = match report.turns {
         1 => "1 turn".to_owned(),

@@ -12,7 +12,7 @@ use trace_model::{
 use trace_report::launches::LaunchesReport;
 
 use super::FormatArgs;
-use crate::{app::App, args::words, render::text::launches};
+use crate::{app::App, args::words, render::text::launches, store::Store};
 
 /// List launches, the last one first
 #[derive(Debug, Args)]
@@ -70,16 +70,16 @@ fn time(text: &str) -> Result<Timestamp, trace_model::ModelError> {
 pub(crate) fn run(args: LsArgs, app: &mut App) -> anyhow::Result<ExitCode> {
     let as_json = args.format.json;
     let query = LaunchQuery::from(args);
-    let report = match app.open_store_to_look()? {
-        Some(store) => store.launches(&query)?,
-        None => LaunchesReport::new([]),
-    };
+    let store = app.open_store_to_look()?;
+    let report = store.as_ref().map_or_else(|| Ok(LaunchesReport::new([])), |store| store.launches(&query))?;
     if as_json {
         app.output.json(&report)?;
-    } else if report.launches.is_empty() {
-        app.messages.say("note", "no such launch is recorded");
     } else {
         app.output.lines(launches::lines(&report, app.width()))?;
+    }
+    if report.launches.is_empty() {
+        let unindexed = store.as_ref().and_then(Store::hint_of_unindexed);
+        app.messages.say("note", unindexed.unwrap_or("no such launch is recorded"));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -16,7 +16,10 @@ use crate::{
     render::text::{escape, figures, style},
 };
 
-/// Make the ledger anew from the recordings; a deleted ledger too
+/// Make the ledger anew from the recordings
+///
+/// The recordings are the truth and the ledger is an index of them: it may be deleted at any time, and this brings it
+/// back. Launches that are being recorded are left to their writers.
 #[derive(Debug, Args)]
 pub(crate) struct ReindexArgs {
     #[command(flatten)]

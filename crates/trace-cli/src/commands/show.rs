@@ -18,7 +18,10 @@ use crate::{
     store::{Store, nothing_recorded},
 };
 
-/// Show one launch: its turns, what each was sent and why, what it cost, and what was recorded
+/// Show one launch: turns, assets, decisions, usage, events
+///
+/// A tree of its turns: what each was sent and why, what it cost, and how it ended. Other views of the same launch are
+/// its events, its exact prompts and the agent's own output.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     #[command(flatten)]

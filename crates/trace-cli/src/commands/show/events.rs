@@ -70,5 +70,5 @@ fn text(line: &Line, ordinals: &mut view::Ordinals, width: Option<u16>) -> Strin
 
 fn skipped(stretch: &Stretch<'_>, reason: &SkipReason) -> String {
     let offset = figures::count(stretch.offset);
-    format!("the line at byte {offset} is no event and was skipped: {}", escape::line(&reason.to_string()))
+    format!("the line at byte {offset} was skipped: {}", escape::line(&reason.to_string()))
 }

@@ -28,7 +28,7 @@ pub(crate) fn lines(profile: &ContextProfile, launch: &Launch, width: Option<u16
         section(by_source(counted, width));
     }
     section(decisions(profile, width));
-    section(measured(&profile.measured, launch));
+    section(measured(&profile.measured, launch, width));
     lines
 }
 
@@ -173,9 +173,11 @@ fn decisions(profile: &ContextProfile, width: Option<u16>) -> Vec<String> {
     lines
 }
 
-fn measured(measured: &Measured, launch: &Launch) -> Vec<String> {
+fn measured(measured: &Measured, launch: &Launch, width: Option<u16>) -> Vec<String> {
     let title = format!("measured by {}", launch.header.provider);
-    let mut lines = vec![format!("{}  {}", style::styled(style::TITLE, title), status::totals(&measured.totals))];
+    let room = width.map(|width| usize::from(width).saturating_sub(title.chars().count() + 2));
+    let totals = status::totals(&measured.totals, room);
+    let mut lines = vec![format!("{}  {totals}", style::styled(style::TITLE, title))];
     if let Some(peak) = measured.peak_input_tokens {
         let mut line = format!("  the largest request had a context of {}", figures::counted(peak, "token"));
         if let Some(window) = measured.context_window_tokens.filter(|window| *window > 0) {

@@ -23,7 +23,7 @@ use super::{
 
 /// Returns the lines of the tree.
 pub(crate) fn lines(report: &LaunchReport, home: &Path, width: Option<u16>) -> Vec<String> {
-    let mut root = Node::block(head(report, home));
+    let mut root = Node::block(head(report, home, width));
     for turn in &report.turns {
         root.push(turn_node(report, turn, width));
     }
@@ -41,7 +41,7 @@ fn under(width: Option<u16>, depth: u16) -> Option<u16> {
     width.map(|width| width.saturating_sub(depth * INDENT))
 }
 
-fn head(report: &LaunchReport, home: &Path) -> Vec<String> {
+fn head(report: &LaunchReport, home: &Path, width: Option<u16>) -> Vec<String> {
     let launch = &report.launch;
     let header = &launch.header;
     let (ended_at, word) = launch.state.columns();
@@ -89,8 +89,13 @@ fn head(report: &LaunchReport, home: &Path) -> Vec<String> {
     }
     fact("files", &home.join("traces").join(header.artifact_dir().as_str()).to_string_lossy());
     fact("recorded", &recorded(launch));
-    fact("usage", &status::totals(&report.totals));
+    fact("usage", &status::totals(&report.totals, room(width, "  usage     ")));
     lines
+}
+
+/// Returns the columns that are left behind a text.
+fn room(width: Option<u16>, text: &str) -> Option<usize> {
+    width.map(|width| usize::from(width).saturating_sub(text.chars().count()))
 }
 
 fn recorded(launch: &Launch) -> String {
@@ -112,7 +117,8 @@ fn turn_node(report: &LaunchReport, turn: &TurnReport, width: Option<u16>) -> No
     }
     let id = Some(turn.row.turn.id);
     let usage: Vec<&UsageRow> = report.usage.iter().filter(|row| row.record.turn_id == id).collect();
-    let mut usage_node = Node::new(format!("usage  {}", status::totals(&turn.totals)));
+    let mut usage_node =
+        Node::new(format!("usage  {}", status::totals(&turn.totals, room(under(width, 2), "usage  "))));
     if !usage.is_empty() {
         usage_node.push(Node::block(usage_table(&usage, under(width, 3))));
     }
@@ -140,7 +146,7 @@ fn context_node(report: &TurnReport, width: Option<u16>) -> Node {
             let part = |tokens: Option<u64>, channel: Channel| Some(format!("{} {channel}", figures::count(tokens?)));
             let parts = [part(turn.system_tokens, Channel::System), part(turn.task_tokens, Channel::Task)];
             let parts = parts.into_iter().flatten().collect::<Vec<_>>().join(" + ");
-            format!(" · {} ({parts}), counted with {tokenizer}", figures::counted(tokens, "token"))
+            format!(" · {} by {tokenizer}: {parts}", figures::counted(tokens, "token"))
         }
         _ => String::new(),
     };
@@ -229,8 +235,7 @@ fn usage_table(rows: &[&UsageRow], width: Option<u16>) -> Vec<String> {
 /// Returns the beginning of an answer, in quotes.
 fn answer(output: &str, width: Option<u16>) -> String {
     const LONGEST: usize = 200;
-    let room =
-        width.map_or(LONGEST, |width| usize::from(width).saturating_sub("answer  “”…".chars().count()).min(LONGEST));
+    let room = room(width, "answer  “…”").map_or(LONGEST, |room| room.min(LONGEST));
     let text = output.trim();
     let shown = escape::line(text.lines().next().unwrap_or_default());
     let cut: String = shown.chars().take(room).collect();

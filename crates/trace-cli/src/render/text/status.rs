@@ -45,8 +45,16 @@ pub(crate) fn all_input(totals: &Totals) -> Option<u64> {
     classes.into_iter().flatten().reduce(u64::saturating_add)
 }
 
-/// Returns the totals in words.
-pub(crate) fn totals(totals: &Totals) -> String {
+/// Returns the totals in words; without the classes of the prompt tokens if they would not fit into `room` columns.
+pub(crate) fn totals(totals: &Totals, room: Option<usize>) -> String {
+    let long = describe(totals, true);
+    match room {
+        Some(room) if long.chars().count() > room => describe(totals, false),
+        _ => long,
+    }
+}
+
+fn describe(totals: &Totals, with_classes: bool) -> String {
     if totals.total_tokens.is_none() && totals.cost_usd.is_none() {
         return "nothing reported".to_owned();
     }
@@ -64,7 +72,8 @@ pub(crate) fn totals(totals: &Totals) -> String {
         let classes =
             classes.into_iter().filter_map(|(tokens, name)| Some(format!("{} {name}", figures::count(tokens?))));
         let classes = classes.collect::<Vec<_>>().join(" + ");
-        parts.push(format!("{} in ({classes})", figures::measured(Some(input), quality)));
+        let classes = if with_classes { format!(" ({classes})") } else { String::new() };
+        parts.push(format!("{} in{classes}", figures::measured(Some(input), quality)));
     }
     if totals.output_tokens.is_some() {
         let thinking = totals.reasoning_tokens.map(|tokens| format!(" ({} thinking)", figures::count(tokens)));
@@ -86,7 +95,7 @@ mod tests {
     #[test]
     fn totals_say_what_is_known_and_nothing_else() {
         let nothing = Totals::of(&[]);
-        assert_eq!(totals(&nothing), "nothing reported");
+        assert_eq!(totals(&nothing, None), "nothing reported");
         let some = Totals {
             requests: Some(2),
             input_tokens: Some(700),
@@ -96,8 +105,9 @@ mod tests {
             quality: Quality::Exact,
             ..nothing
         };
-        assert_eq!(totals(&some), "2 requests · 12,700 in (700 uncached + 12,000 cache read) · 50 out");
+        assert_eq!(totals(&some, Some(40)), "2 requests · 12,700 in · 50 out");
+        assert_eq!(totals(&some, None), "2 requests · 12,700 in (700 uncached + 12,000 cache read) · 50 out");
         let bound = Totals { quality: Quality::LowerBound, requests: None, ..some };
-        assert_eq!(totals(&bound), "≥ 12,700 in (700 uncached + 12,000 cache read) · ≥ 50 out");
+        assert_eq!(totals(&bound, None), "≥ 12,700 in (700 uncached + 12,000 cache read) · ≥ 50 out");
     }
 }
