@@ -8,17 +8,17 @@ use std::{
 
 use rustix::process::Signal;
 use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2},
+    consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2},
     iterator::{Handle, SignalsInfo, exfiltrator::WithOrigin},
     low_level::siginfo::Origin,
 };
 
 use super::process::Process;
 
-/// The signals that are caught.
+/// The signals that are forwarded.
 ///
 /// TSTP, TTIN, TTOU and CONT are not among them: the terminal sends them to the agent as well, and both stop and go on.
-const CAUGHT: [i32; 6] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2];
+const FORWARDED: [i32; 6] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2];
 
 /// Catches the signals from now on, and forwards them until the [`Forwarding`] is dropped.
 ///
@@ -26,7 +26,9 @@ const CAUGHT: [i32; 6] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2];
 /// ignored before, as under `nohup`, is left so: that was meant for the agent.
 pub(super) fn forward_to(process: &Arc<Process>) -> io::Result<Forwarding> {
     let ignored = ignored_signals();
-    let caught = CAUGHT.iter().filter(|&&signal| !is_in(ignored, signal));
+    let caught = FORWARDED.into_iter().filter(|&signal| !is_in(ignored, signal));
+    // To whoever ignores this one, the system does not tell how its children ended.
+    let caught = caught.chain([SIGCHLD]);
     let mut signals = SignalsInfo::<WithOrigin>::new(caught)?;
     let handle = signals.handle();
     let process = Arc::clone(process);
@@ -58,10 +60,11 @@ impl Drop for Forwarding {
 /// An interrupt typed at the terminal is not: the kernel sends it to the whole foreground process group, and the agent
 /// is in it.
 fn forwarded(origin: &Origin) -> Option<Signal> {
-    if matches!(origin.signal, SIGINT | SIGQUIT) && origin.process.is_none() {
-        return None;
+    match origin.signal {
+        SIGCHLD => None,
+        SIGINT | SIGQUIT if origin.process.is_none() => None,
+        signal => Signal::from_named_raw(signal),
     }
-    Signal::from_named_raw(origin.signal)
 }
 
 /// Returns the set of ignored signals, where the system tells; signal 1 is the lowest bit.

@@ -1,6 +1,7 @@
 //! A home, and the command that records into it.
 
 use std::{
+    ffi::OsStr,
     fs,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
@@ -32,9 +33,14 @@ impl Bench {
         assert_cmd::cargo::cargo_bin!("trace")
     }
 
-    /// Returns the command with the home, and nothing in its environment that another recorder or a person set.
+    /// Returns the command.
     pub(super) fn trace(&self) -> Command {
-        let mut command = Command::new(Self::program());
+        self.command(Self::program())
+    }
+
+    /// Returns a command with the home, and nothing in its environment that another recorder set.
+    pub(super) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
         command.env("TRACE_HOME", self.home()).current_dir(self.folder.path());
         for name in ["TRACE_RUN_ID", "TRACE_PARENT_LAUNCH", "TRACE_PARENT_TURN"] {
             command.env_remove(name);

@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader},
-    process::Child,
+    process::{Child, Output},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -74,18 +74,26 @@ fn output_without_end_is_left_at_a_signal_after_the_agents_exit() {
     drain.join().unwrap().unwrap();
 }
 
+/// Runs `trace exec` with that script from a shell that ignores the signal. Not every `sh` can ignore CHLD.
+fn ignoring(signal: &str, bench: &Bench, script: &str) -> Output {
+    let program = Bench::program().to_str().unwrap();
+    let mut bash = bench.command("bash");
+    bash.args(["-c", "trap '' $1; exec $0 exec -- sh -c \"$2\"", program, signal, script]).output().unwrap()
+}
+
 /// Where the system does not tell what is ignored, such a signal is caught and forwarded as any other.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_was_ignored_before_us_stays_ignored_for_the_agent() {
-    let bench = Bench::new();
-    let program = Bench::program().to_str().unwrap();
-    let mut nohup = bench.trace();
-    let script = format!("trap '' HUP; exec {program} exec -- sh -c 'kill -HUP $PPID; kill -HUP $$; echo it lives'");
-    let mut shell = std::process::Command::new("sh");
-    shell.args(["-c", &script]).envs(nohup.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let output = shell.current_dir(bench.path("")).output().unwrap();
-    nohup.arg("unused");
+    let output = ignoring("HUP", &Bench::new(), "kill -HUP $PPID; kill -HUP $$; echo it lives");
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(stdout(&output), "it lives\n");
+}
+
+#[test]
+fn the_agents_end_is_known_although_ends_of_children_were_ignored_before_us() {
+    let bench = Bench::new();
+    let output = ignoring("CHLD", &bench, "exit 3");
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(bench.show()["launch"]["outcome"], "failed");
 }
