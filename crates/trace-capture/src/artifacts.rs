@@ -32,7 +32,7 @@ mod staging;
 mod system;
 mod turn_files;
 
-pub use effects::{Entry, EntryKind, Existing, FileEffects, FileHandle, Lock};
+pub use effects::{Entry, EntryKind, Existing, FileEffects, FileHandle, FileId, Lock};
 pub use error::{AppendError, ArtifactError};
 pub use home::{Home, HomeConfig};
 pub use launch_dir::LaunchDir;

@@ -8,7 +8,7 @@ mod handle;
 
 use std::{
     collections::BTreeMap,
-    io,
+    fmt, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -19,7 +19,7 @@ use disk::{Disk, NodeId};
 use handle::SimulatedFile;
 
 /// Files in memory beneath one root. A clone shares them.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct SimulatedFiles {
     state: Arc<Mutex<State>>,
 }
@@ -44,6 +44,7 @@ pub enum Effect {
     Sync(PathBuf),
     SetLen { path: PathBuf, len: u64 },
     TryLock(PathBuf),
+    Id(PathBuf),
     Duplicate(PathBuf),
 }
 
@@ -59,13 +60,21 @@ pub enum Unsynced {
     },
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct State {
     disk: Disk,
     open: BTreeMap<u64, Open>,
     next_open: u64,
     effects: Vec<Effect>,
     faults: Faults,
+    interruption: Option<Interruption>,
+}
+
+/// What happens between two effects.
+struct Interruption {
+    /// The number of effects that come before it.
+    left: u64,
+    action: Box<dyn FnOnce() + Send>,
 }
 
 /// An open file.
@@ -117,6 +126,16 @@ impl SimulatedFiles {
     /// Lets the disk take that many more bytes: the write that exceeds them is short, and later ones fail.
     pub fn limit_space(&self, bytes: usize) {
         self.state().faults.space = Some(bytes);
+    }
+
+    /// Runs the action before the n-th effect from now, counted from 1, as another process might between any two.
+    pub fn interrupt_at(&self, nth: u64, action: impl FnOnce() + Send + 'static) {
+        self.state().interruption = Some(Interruption { left: nth.saturating_sub(1), action: Box::new(action) });
+    }
+
+    /// Tells whether an interruption is still to come.
+    pub fn awaits_interruption(&self) -> bool {
+        self.state().interruption.is_some()
     }
 
     /// Lets every effect succeed from now on.
@@ -172,9 +191,31 @@ impl SimulatedFiles {
 
     /// Takes one step: records the effect, and lets it fail if it is to.
     fn step(&self, effect: Effect) -> io::Result<MutexGuard<'_, State>> {
+        let (state, step) = self.try_step(effect);
+        step.map(|()| state)
+    }
+
+    /// Takes one step that may do something even if it is to fail.
+    fn try_step(&self, effect: Effect) -> (MutexGuard<'_, State>, io::Result<()>) {
+        let interruption = {
+            let interruption = &mut self.state().interruption;
+            match interruption {
+                Some(Interruption { left: 0, .. }) => interruption.take(),
+                Some(Interruption { left, .. }) => {
+                    *left -= 1;
+                    None
+                }
+                None => None,
+            }
+        };
+        // Nothing is locked meanwhile: the action may use these files.
+        if let Some(interruption) = interruption {
+            (interruption.action)();
+        }
         let mut state = self.state();
-        state.step(effect)?;
-        Ok(state)
+        state.effects.push(effect);
+        let step = state.faults.step();
+        (state, step)
     }
 }
 
@@ -236,10 +277,12 @@ impl SimulatedFiles {
     }
 }
 
-impl State {
-    fn step(&mut self, effect: Effect) -> io::Result<()> {
-        self.effects.push(effect);
-        self.faults.step()
+impl fmt::Debug for SimulatedFiles {
+    /// Tells the faults, and not the files: errors and handles show this in every failed assertion.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        let mut debug = formatter.debug_struct("SimulatedFiles");
+        debug.field("effects", &state.effects.len()).field("faults", &state.faults).finish_non_exhaustive()
     }
 }
 

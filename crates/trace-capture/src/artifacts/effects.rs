@@ -108,12 +108,28 @@ pub trait FileHandle: Read + Write + fmt::Debug + Send + Sync {
     /// Those of the file system.
     fn try_lock(&self, lock: Lock) -> io::Result<bool>;
 
+    /// Returns what tells the file from all others, whatever it is called and wherever it is moved.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system.
+    fn id(&self) -> io::Result<FileId>;
+
     /// Returns another handle of the same open file: with the same position and lock.
     ///
     /// # Errors
     ///
     /// Those of the file system.
     fn duplicate(&self) -> io::Result<Box<dyn FileHandle>>;
+}
+
+/// What tells a file from all others while it is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileId {
+    /// The file system.
+    pub device: u64,
+    /// The file's number in it.
+    pub number: u64,
 }
 
 /// How a file is locked.

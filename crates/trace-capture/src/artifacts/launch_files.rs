@@ -92,7 +92,6 @@ impl LaunchFiles {
         if self.raw.is_some() {
             self.home.sync_dir(&self.folder.path().join(layout::RAW))?;
         }
-        self.home.sync_dir(&self.folder.path().join(layout::TURNS))?;
         self.folder.publish()
     }
 

@@ -34,7 +34,7 @@ struct Writer<'a> {
 pub(super) fn create(home: &Home, folder: &Path, host: Option<&str>) -> Result<Box<dyn FileHandle>, ArtifactError> {
     let path = folder.join(LEASE);
     let mut lease = home.create_file(&path)?;
-    if !home.at("lock", &path, lease.try_lock(Lock::Exclusive))? || !holds(home, &path)? {
+    if !home.at("lock", &path, lease.try_lock(Lock::Exclusive))? || !is_at(home, &*lease, &path)? {
         return Err(ArtifactError::AlreadyExists { path: home.full(&path) });
     }
     let writer = Writer {
@@ -56,7 +56,7 @@ pub(super) fn claim(home: &Home, folder: &Path) -> Result<Option<Box<dyn FileHan
         Err(ArtifactError::AlreadyExists { .. }) => home.open_file(&path)?,
         lease => lease?,
     };
-    let locked = home.at("lock", &path, lease.try_lock(Lock::Exclusive))? && holds(home, &path)?;
+    let locked = home.at("lock", &path, lease.try_lock(Lock::Exclusive))? && is_at(home, &*lease, &path)?;
     Ok(locked.then_some(lease))
 }
 
@@ -71,12 +71,12 @@ pub(super) fn is_live(home: &Home, folder: &Path) -> Result<bool, ArtifactError>
     }
 }
 
-/// Tells whether the lease at the path is the locked one: between its opening and its locking, another process may
-/// have moved the folder away and made a new one.
-fn holds(home: &Home, path: &Path) -> Result<bool, ArtifactError> {
-    match home.open_file(path) {
-        Ok(lease) => Ok(!home.at("lock", path, lease.try_lock(Lock::Shared))?),
-        Err(error) if error.is_not_found() => Ok(false),
-        Err(error) => Err(error),
-    }
+/// Tells whether the lease is the one at the path: between its opening and its locking, another process may have moved
+/// the folder away and made a new one.
+fn is_at(home: &Home, lease: &dyn FileHandle, path: &Path) -> Result<bool, ArtifactError> {
+    let found = match home.open_file(path) {
+        Err(error) if error.is_not_found() => return Ok(false),
+        found => found?,
+    };
+    Ok(home.at("identify", path, found.id())? == home.at("identify", path, lease.id())?)
 }

@@ -8,7 +8,7 @@ use std::{
         fd::OwnedFd,
         unix::{
             ffi::OsStrExt,
-            fs::{DirBuilderExt, PermissionsExt},
+            fs::{DirBuilderExt, MetadataExt, PermissionsExt},
         },
     },
     path::{Component, Path},
@@ -19,7 +19,7 @@ use rustix::{
     io::Errno,
 };
 
-use super::effects::{Entry, EntryKind, Existing, FileEffects, FileHandle, Lock};
+use super::effects::{Entry, EntryKind, Existing, FileEffects, FileHandle, FileId, Lock};
 
 const FOLDER_MODE: Mode = Mode::RWXU;
 const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
@@ -186,6 +186,11 @@ impl FileHandle for File {
             Err(TryLockError::WouldBlock) => Ok(false),
             Err(TryLockError::Error(error)) => Err(error),
         }
+    }
+
+    fn id(&self) -> io::Result<FileId> {
+        let metadata = self.metadata()?;
+        Ok(FileId { device: metadata.dev(), number: metadata.ino() })
     }
 
     fn duplicate(&self) -> io::Result<Box<dyn FileHandle>> {

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use trace_capture::artifacts::{FileHandle, Lock};
+use trace_capture::artifacts::{FileHandle, FileId, Lock};
 
 use super::{Effect, SimulatedFiles, State, disk::File};
 
@@ -61,8 +61,7 @@ impl Read for SimulatedFile {
 
 impl Write for SimulatedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut state = self.open.files.state();
-        let step = state.step(Effect::Write { path: self.path(), bytes: bytes.len() });
+        let (mut state, step) = self.open.files.try_step(Effect::Write { path: self.path(), bytes: bytes.len() });
         let fits = match &step {
             Ok(()) => state.faults.space.unwrap_or(usize::MAX),
             Err(_) => state.faults.torn_bytes,
@@ -89,8 +88,7 @@ impl Write for SimulatedFile {
 
 impl FileHandle for SimulatedFile {
     fn sync(&self) -> io::Result<()> {
-        let mut state = self.open.files.state();
-        let step = state.step(Effect::Sync(self.path()));
+        let (mut state, step) = self.open.files.try_step(Effect::Sync(self.path()));
         let file = state.open_file(self.open.id)?;
         match step {
             Ok(()) => file.sync(),
@@ -120,6 +118,12 @@ impl FileHandle for SimulatedFile {
             open.lock = Some(lock);
         }
         Ok(true)
+    }
+
+    fn id(&self) -> io::Result<FileId> {
+        let state = self.open.files.step(Effect::Id(self.path()))?;
+        let node = state.open.get(&self.open.id).ok_or(ErrorKind::NotFound)?.node;
+        Ok(FileId { device: 0, number: u64::try_from(node).map_err(io::Error::other)? })
     }
 
     fn duplicate(&self) -> io::Result<Box<dyn FileHandle>> {

@@ -1,11 +1,13 @@
 //! Launches on their way from nothing to published.
 
-use std::path::Path;
+use std::{path::Path, sync::mpsc};
 
-use trace_capture::artifacts::{ArtifactError, FileEffects, LaunchFiles};
+use trace_capture::artifacts::{ArtifactError, FileEffects, LaunchFiles, Lock};
 use trace_testkit::{SimulatedFiles, samples};
 
-use super::support::{events, folder, home, line, only_launch, publish, staging_folder, write_turn};
+use super::support::{
+    events, folder, hashes_are_those_of_the_files, home, line, only_launch, publish, staging_folder, write_turn,
+};
 
 fn paths(files: &SimulatedFiles) -> Vec<String> {
     files.paths().iter().map(|path| path.display().to_string()).collect()
@@ -133,6 +135,56 @@ fn a_staging_folder_without_a_lease_is_stale() {
     files.create_dir(Path::new(&staging_folder(1))).unwrap();
     drop(publish(&home, &samples::header(1), 1).unwrap());
     assert_eq!(home.list_launch_artifact_dirs().unwrap().len(), 2);
+}
+
+/// Begins the same launch twice, the second time before each single file operation of the first.
+fn exactly_one_of_two_begins_gets_the_launch(prepare: impl Fn() -> SimulatedFiles) {
+    for nth in 1.. {
+        let files = prepare();
+        let (sender, receiver) = mpsc::channel();
+        let second = home(&files);
+        let first = home(&files);
+        files.interrupt_at(nth, move || {
+            sender.send(LaunchFiles::stage(&second, &samples::header(1))).unwrap();
+        });
+        let first_staged = LaunchFiles::stage(&first, &samples::header(1));
+        if files.awaits_interruption() {
+            assert!(nth > 5, "the first begin was never interrupted");
+            return;
+        }
+        let second_staged = receiver.recv().unwrap();
+        assert!(first_staged.is_ok() != second_staged.is_ok(), "{nth}: {first_staged:?} and {second_staged:?}");
+        let mut staged = first_staged.or(second_staged).unwrap();
+        write_turn(&mut staged, 1, 1).unwrap();
+        staged.append(&line(0)).unwrap();
+        staged.publish().unwrap();
+        assert_eq!(events(&only_launch(&first).unwrap()).0, [0], "{nth}");
+        hashes_are_those_of_the_files(&files, &staged);
+    }
+}
+
+#[test]
+fn of_two_that_begin_a_launch_at_once_exactly_one_gets_it() {
+    exactly_one_of_two_begins_gets_the_launch(SimulatedFiles::new);
+}
+
+#[test]
+fn of_two_that_find_a_stale_staging_folder_at_once_exactly_one_gets_the_launch() {
+    exactly_one_of_two_begins_gets_the_launch(|| {
+        let files = SimulatedFiles::new();
+        let _stale = LaunchFiles::stage(&home(&files), &samples::header(1)).unwrap();
+        files.after_kill()
+    });
+}
+
+#[test]
+fn two_who_ask_at_once_whether_a_launch_is_live_do_not_take_each_other_for_its_writer() {
+    let files = SimulatedFiles::new();
+    let home = home(&files);
+    drop(publish(&home, &samples::header(1), 1).unwrap());
+    let other = files.open_file(Path::new(&format!("{}/lease", folder(1)))).unwrap();
+    assert!(other.try_lock(Lock::Shared).unwrap());
+    assert!(!only_launch(&home).unwrap().is_live().unwrap());
 }
 
 #[test]

@@ -131,3 +131,17 @@ pub(super) fn events(launch: &LaunchDir) -> (Vec<u64>, usize, Vec<u8>) {
 pub(super) fn tail(conversation: &ConversationReader) -> Vec<u8> {
     conversation.tail().map(|tail| tail.bytes.to_vec()).unwrap_or_default()
 }
+
+/// Asserts that the hashes of the first launch list each of its files as it is.
+pub(super) fn hashes_are_those_of_the_files(files: &SimulatedFiles, launch: &LaunchFiles) {
+    let hashes = launch.file_hashes();
+    let names: Vec<&str> = hashes.iter().map(|hash| &*hash.path).collect();
+    assert!(names.is_sorted(), "{names:?}");
+    for hash in &hashes {
+        let bytes = files.content(&Path::new(&folder(1)).join(&hash.path)).unwrap();
+        assert_eq!((hash.bytes, hash.sha256), (u64::try_from(bytes.len()).unwrap(), Sha256Hex::of(&bytes)), "{hash:?}");
+    }
+    let written = files.paths().iter().filter(|path| path.starts_with(folder(1)) && path.extension().is_some()).count();
+    let without_extension = names.iter().filter(|name| !name.contains('.')).count();
+    assert_eq!(names.len(), written + without_extension, "every file but the lease is listed");
+}
