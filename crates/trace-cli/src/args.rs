@@ -25,18 +25,18 @@ pub(crate) struct Arguments {
     pub(crate) command: Option<Command>,
 }
 
-/// The options of every command.
+/// The options of every command; its own ones come first in its help.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct GlobalArgs {
     #[expect(clippy::doc_markdown, reason = "it is the help, and there are no backticks in a terminal")]
     /// Where recordings are kept [default: $TRACE_HOME, else the platform's folder for data]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, display_order = 901, value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
     /// The ledger to use [default: the home's own]
-    #[arg(long, global = true, value_name = "KIND", value_parser = words(LedgerKind::ALL, LedgerKind::as_str))]
+    #[arg(long, global = true, display_order = 902, value_name = "KIND", value_parser = words(LedgerKind::ALL, LedgerKind::as_str))]
     pub(crate) ledger: Option<LedgerKind>,
     /// When to use colours
-    #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
+    #[arg(long, global = true, display_order = 903, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
     pub(crate) color: ColorChoice,
 }
 

@@ -17,21 +17,30 @@ use trace_model::words::{AssetKind, Channel, Scope, TokenizerName};
 
 use crate::{args::words, error::Advise};
 
+/// The part of the help that these options stand in.
+const HEADING: &str = "Prompts";
+
 /// The prompts and what is known about their sources.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Prompts", group = ArgGroup::new("prompt").multiple(true))]
+#[command(group = ArgGroup::new("prompt").multiple(true))]
 pub(crate) struct PromptArgs {
     /// The file of the system prompt
-    #[arg(long, value_name = "FILE", group = "prompt")]
+    #[arg(long, value_name = "FILE", group = "prompt", help_heading = HEADING)]
     system_file: Option<PathBuf>,
     /// The file of the task prompt; `-` is standard input
-    #[arg(long, value_name = "FILE", group = "prompt")]
+    #[arg(long, value_name = "FILE", group = "prompt", help_heading = HEADING)]
     task_file: Option<PathBuf>,
     /// A file whose text is part of the task prompt, and what it is, such as goal=GOAL.md; may be given again
-    #[arg(long, value_name = "KIND=PATH", requires = "task_file", value_parser = asset_file())]
+    #[arg(
+        long,
+        value_name = "KIND=PATH",
+        requires = "task_file",
+        value_parser = asset_file(),
+        help_heading = HEADING,
+    )]
     asset: Vec<AssetFile>,
     /// A JSON array of asset specs, which come before those of --asset
-    #[arg(long, value_name = "FILE", requires = "prompt")]
+    #[arg(long, value_name = "FILE", requires = "prompt", help_heading = HEADING)]
     spec_file: Option<PathBuf>,
     /// The encoding to count tokens with
     #[arg(
@@ -39,6 +48,7 @@ pub(crate) struct PromptArgs {
         value_name = "NAME",
         default_value_t = TokenizerName::Cl100kBase,
         value_parser = words(TokenizerName::ALL, TokenizerName::as_str),
+        help_heading = HEADING,
     )]
     tokenizer: TokenizerName,
 }

@@ -5,6 +5,7 @@
 
 use anstyle::Style;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row as Cells, Table as Layout, presets};
+use unicode_width::UnicodeWidthStr;
 
 use super::style;
 
@@ -12,11 +13,13 @@ use super::style;
 #[derive(Debug)]
 pub(crate) struct Table {
     columns: Vec<Column>,
+    /// The width of the widest cell of each column.
+    widths: Vec<usize>,
     rows: Vec<Row>,
     /// The columns of the widest mark.
     mark_width: usize,
     /// The columns of the widest tail.
-    tail_width: u16,
+    tail_width: usize,
 }
 
 /// A column of a table.
@@ -96,16 +99,19 @@ const GAP: u16 = 2;
 
 impl Table {
     pub(crate) fn new(columns: impl IntoIterator<Item = Column>) -> Self {
-        Self { columns: columns.into_iter().collect(), rows: Vec::new(), mark_width: 0, tail_width: 0 }
+        let columns: Vec<Column> = columns.into_iter().collect();
+        Self { widths: vec![0; columns.len()], columns, rows: Vec::new(), mark_width: 0, tail_width: 0 }
     }
 
     pub(crate) fn push(&mut self, row: Row) {
+        for (width, cell) in self.widths.iter_mut().zip(&row.cells) {
+            *width = cell.width().max(*width);
+        }
         if row.mark.is_some() {
             self.mark_width = 2;
         }
         if let Some((_, tail)) = &row.tail {
-            let width = unicode_width::UnicodeWidthStr::width(tail.as_str());
-            self.tail_width = self.tail_width.max(u16::try_from(width).unwrap_or(u16::MAX));
+            self.tail_width = self.tail_width.max(tail.width());
         }
         self.rows.push(row);
     }
@@ -114,71 +120,73 @@ impl Table {
     /// for the columns that must stay.
     ///
     /// A column without any content is left out. A table without rows has no lines.
-    pub(crate) fn into_lines(self, width: Option<u16>) -> Vec<String> {
+    pub(crate) fn into_lines(mut self, width: Option<u16>) -> Vec<String> {
         if self.rows.is_empty() {
             return Vec::new();
         }
-        let edges = u16::try_from(self.mark_width).unwrap_or(0).saturating_add(self.tail_width);
-        let room = width.map(|width| width.saturating_sub(edges));
-        let shown = self.shown_columns(room);
-        let layout = self.layout(&shown, room);
-        let blank = " ".repeat(self.mark_width);
-        let mut lines = Vec::with_capacity(self.rows.len() + 1);
-        for (number, line) in layout.lines().enumerate() {
-            let Some(row) = number.checked_sub(1).map(|index| self.rows.get(index)) else {
-                let title = style::styled(style::FAINT, line.trim_end());
-                lines.push(format!("{blank}{title}"));
-                continue;
-            };
-            let Some(row) = row else { break };
-            let mark = match row.mark {
-                Some((style, mark)) => format!("{} ", style::styled(style, mark)),
-                None => blank.clone(),
-            };
-            let tail = row.tail.as_ref().map(|(style, tail)| style::styled(*style, tail));
-            let line = if tail.is_some() { line.as_str() } else { line.trim_end() };
-            let line = if row.is_faint { style::styled(style::FAINT, line) } else { line.to_owned() };
-            lines.push(format!("{mark}{line}{}", tail.unwrap_or_default()));
+        let mut shown = self.shown_columns(self.room(width));
+        if self.room(width).is_some_and(|room| self.needed(&shown) > room) {
+            // Not even the columns that must stay find room beside the tails.
+            self.rows.iter_mut().for_each(|row| row.tail = None);
+            self.tail_width = 0;
+            shown = self.shown_columns(self.room(width));
         }
+        let layout = self.layout(&shown, self.room(width));
+        let mut laid_out = layout.lines();
+        let titles = laid_out.next().unwrap_or_default();
+        let titles = style::styled(style::FAINT, titles.trim_end());
+        let mut lines = vec![format!("{}{titles}", " ".repeat(self.mark_width))];
+        lines.extend(self.rows.iter().zip(laid_out).map(|(row, cells)| self.line(row, &cells)));
         lines
     }
 
-    /// Returns the indexes of the columns that have content and find room.
-    fn shown_columns(&self, room: Option<u16>) -> Vec<usize> {
-        let widths: Vec<usize> = (0..self.columns.len()).map(|index| self.content_width(index)).collect();
-        let mut shown: Vec<usize> = (0..self.columns.len()).filter(|index| widths[*index] > 0).collect();
-        let needed = |shown: &[usize]| {
-            let width = |index: &usize| match self.columns[*index].room {
-                // A cut cell is of use while some words of it are seen.
-                Room::Shrinks => widths[*index].min(SMALLEST_CUT),
-                Room::Kept | Room::LeftOut(_) => widths[*index],
-            };
-            shown
-                .iter()
-                .map(|index| width(index).max(self.columns[*index].title.len()) + usize::from(GAP))
-                .sum::<usize>()
+    /// Returns the columns that there are between the marks and the tails.
+    fn room(&self, width: Option<u16>) -> Option<usize> {
+        width.map(|width| usize::from(width).saturating_sub(self.mark_width + self.tail_width))
+    }
+
+    fn line(&self, row: &Row, cells: &str) -> String {
+        let mark = match row.mark {
+            Some((style, mark)) => format!("{} ", style::styled(style, mark)),
+            None => " ".repeat(self.mark_width),
         };
-        while room.is_some_and(|room| needed(&shown) > usize::from(room)) {
+        let tail = row.tail.as_ref().map(|(style, tail)| style::styled(*style, tail));
+        let cells = if tail.is_some() { cells } else { cells.trim_end() };
+        let cells = if row.is_faint { style::styled(style::FAINT, cells) } else { cells.to_owned() };
+        format!("{mark}{cells}{}", tail.unwrap_or_default())
+    }
+
+    /// Returns the indexes of the columns that have content and find room.
+    fn shown_columns(&self, room: Option<usize>) -> Vec<usize> {
+        let mut shown: Vec<usize> = (0..self.columns.len()).filter(|index| self.widths[*index] > 0).collect();
+        while room.is_some_and(|room| self.needed(&shown) > room) {
             let order = |index: &usize| match self.columns[*index].room {
                 Room::LeftOut(order) => Some(order),
                 Room::Kept | Room::Shrinks => None,
             };
-            let Some(first) = shown.iter().filter(|index| order(index).is_some()).max_by_key(|index| order(index))
-            else {
+            let Some(first) = shown.iter().copied().filter(|index| order(index).is_some()).max_by_key(order) else {
                 break;
             };
-            let first = *first;
             shown.retain(|index| *index != first);
         }
         shown
     }
 
-    fn content_width(&self, column: usize) -> usize {
-        let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
-        cells.map(|cell| unicode_width::UnicodeWidthStr::width(cell.as_str())).max().unwrap_or(0)
+    /// Returns the columns of the terminal that the columns of the table need.
+    fn needed(&self, shown: &[usize]) -> usize {
+        let width = |index: &usize| {
+            let Column { title, room, .. } = self.columns[*index];
+            let width = match room {
+                // A cut cell is of use while some words of it are seen.
+                Room::Shrinks => self.widths[*index].min(SMALLEST_CUT),
+                Room::Kept | Room::LeftOut(_) => self.widths[*index],
+            };
+            width.max(title.len()) + usize::from(GAP)
+        };
+        shown.iter().map(width).sum()
     }
 
-    fn layout(&self, shown: &[usize], room: Option<u16>) -> Layout {
+    fn layout(&self, shown: &[usize], room: Option<usize>) -> Layout {
         let mut layout = Layout::new();
         layout.load_style(presets::NOTHING);
         // A cell is cut at any character: no text holds this one.
@@ -191,7 +199,9 @@ impl Table {
             layout.add_row(cells);
         }
         match room {
-            Some(room) => layout.set_content_arrangement(ContentArrangement::Dynamic).set_width(room),
+            Some(room) => layout
+                .set_content_arrangement(ContentArrangement::Dynamic)
+                .set_width(u16::try_from(room).unwrap_or(u16::MAX)),
             None => layout.set_content_arrangement(ContentArrangement::Disabled),
         };
         for (column, index) in layout.column_iter_mut().zip(shown) {
@@ -253,6 +263,13 @@ mod tests {
         assert_eq!(plain(&table.into_lines(None)), ["  KIND", "✓ goal      ██", "  document"]);
     }
 
+    #[test]
+    fn tails_go_where_the_columns_that_stay_need_their_room() {
+        let mut table = Table::new([Column::text("KIND")]);
+        table.push(Row::new(["instructions".to_owned()]).tail(style::BAR, "██████".to_owned()));
+        assert_eq!(plain(&table.into_lines(Some(16))), ["KIND", "instructions"]);
+    }
+
     proptest! {
         #[test]
         fn no_line_is_wider_than_the_terminal(
@@ -264,7 +281,7 @@ mod tests {
             let lines = plain(&table(&rows).into_lines(Some(width)));
             prop_assert_eq!(lines.len(), if rows.is_empty() { 0 } else { rows.len() + 1 });
             for line in lines {
-                prop_assert!(unicode_width::UnicodeWidthStr::width(line.as_str()) <= usize::from(width), "{}", line);
+                prop_assert!(line.width() <= usize::from(width), "{}", line);
             }
         }
     }
