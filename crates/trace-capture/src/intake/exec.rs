@@ -38,6 +38,7 @@ use std::{
 
 use trace_attribution::PreparedTurnContext;
 use trace_model::{
+    id::LaunchId,
     path::ArtifactPath,
     turn::Outcome,
     words::{OutputStream, Provider},
@@ -112,6 +113,7 @@ pub enum AgentInput {
 /// The launch that an agent is recorded as.
 #[derive(Debug, Clone)]
 pub struct ExecLaunch {
+    id: LaunchId,
     capture: Capture,
     home: Home,
     dir: ArtifactPath,
@@ -136,13 +138,18 @@ impl ExecLaunch {
     ) -> Result<Self, CaptureError> {
         let (run, process) = (labels.run_id.clone(), labels.process_id.clone());
         let capture = Capture::blocking_begin(env, labels, prepared, Start { raw: true, ..start })?;
-        let launch = capture.launch_id().expect("a launch that was begun is not disabled");
-        let dir = format!("{run}/{process}/{launch}").parse().expect("ids are parts of an artifact path");
-        Ok(Self { capture, home: home.clone(), dir })
+        let id = capture.launch_id().expect("a launch that was begun is not disabled");
+        let dir = format!("{run}/{process}/{id}").parse().expect("ids are parts of an artifact path");
+        Ok(Self { id, capture, home: home.clone(), dir })
+    }
+
+    /// Returns the id of the launch.
+    pub const fn id(&self) -> LaunchId {
+        self.id
     }
 
     /// Returns the handle of the launch.
-    pub fn capture(&self) -> &Capture {
+    pub const fn capture(&self) -> &Capture {
         &self.capture
     }
 
@@ -153,10 +160,14 @@ impl ExecLaunch {
 
     /// Names the launch to a recorder inside of the agent.
     fn name_in(&self, command: &mut Command) {
-        let text = |id: Option<String>| id.unwrap_or_default();
-        command.env(RUN_VARIABLE, text(self.capture.run_id().map(|id| id.to_string())));
-        command.env(PARENT_LAUNCH_VARIABLE, text(self.capture.launch_id().map(|id| id.to_string())));
-        command.env(PARENT_TURN_VARIABLE, text(self.capture.running_turn().map(|id| id.to_string())));
+        command.env(PARENT_LAUNCH_VARIABLE, self.id.to_string());
+        if let Some(run) = self.capture.run_id() {
+            command.env(RUN_VARIABLE, run.as_str());
+        }
+        match self.capture.running_turn() {
+            Some(turn) => command.env(PARENT_TURN_VARIABLE, turn.to_string()),
+            None => command.env_remove(PARENT_TURN_VARIABLE),
+        };
     }
 }
 

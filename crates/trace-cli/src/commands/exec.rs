@@ -5,7 +5,6 @@ mod labels;
 use std::{
     ffi::OsString,
     io::{self, Read},
-    iter,
     os::fd::AsFd,
     process::ExitCode,
     sync::Arc,
@@ -14,18 +13,20 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use pollster::FutureExt;
 use trace_capture::{
-    CaptureEnv, EnvParts, Home, MemoryLedger, Recorded, Start,
-    backend::{OpenError, open_home_ledger},
+    CaptureEnv, CaptureReport, EnvParts, Home, MemoryLedger, OpenError, Recorded, Start,
     intake::exec::{AgentCommand, AgentInput, Exec, ExecError, ExecLaunch, ExecReport, Outputs},
+    open_home_ledger,
 };
 use trace_model::{
     id::LaunchId,
     ledger::Ledger,
+    totals::Totals,
     words::{LaunchOutcome, Provider},
 };
 
-use crate::{app::App, error::Advise, prompts::PromptArgs};
+use crate::{app::App, error::Advise, prompts::PromptArgs, render::text::figures};
 
 /// Run an agent and record it
 ///
@@ -52,20 +53,24 @@ pub(crate) struct ExecArgs {
 pub(crate) fn run(args: &ExecArgs, app: &App) -> anyhow::Result<ExitCode> {
     let stdin = if args.prompts.takes_stdin() { Some(read_stdin()?) } else { None };
     let agent = Agent { command: agent_command(args)?, stdin, provider: args.provider.clone() };
-    let recorded = Recording::begin(args, &agent, app)
-        .and_then(|recording| Ok((agent.run(Some(&recording.launch))?, Some(recording))));
-    let (report, recording) = match recorded {
+    let report = match record(args, &agent, app) {
         Err(error) if !agent_was_not_started(&error) => return Err(error),
         Err(error) if args.require_capture => {
             return Err(error).advise(|| "without --require-capture the command would run unrecorded".to_owned());
         }
         Err(error) => {
             app.messages.say("warning", &format!("the command runs without being recorded: {error:#}"));
-            (agent.run(None)?, None)
+            agent.run(None)?
         }
-        Ok(recorded) => recorded,
+        Ok((report, recorded)) => {
+            tell(args, &report, &recorded, app);
+            report
+        }
     };
-    tell(args, &report, recording.as_ref(), app);
+    if let Some(error) = &report.start_error {
+        let program = agent.command.program.to_string_lossy();
+        app.messages.say("error", &format!("cannot run {program}: {error}"));
+    }
     Ok(ExitCode::from(report.end.exit_code()))
 }
 
@@ -93,33 +98,38 @@ impl Agent {
     }
 }
 
-/// A launch that was begun, and what it needs.
-struct Recording {
-    launch: ExecLaunch,
-    /// Behind the launch, so that it is dropped last.
-    _env: CaptureEnv,
+/// A launch that is on record.
+struct RecordedLaunch {
+    id: LaunchId,
+    status: CaptureReport,
+    totals: Option<Totals>,
 }
 
-impl Recording {
-    fn begin(args: &ExecArgs, agent: &Agent, app: &App) -> anyhow::Result<Self> {
-        let gathering = Instant::now();
-        let prepared = args.prompts.prepare(agent.stdin.as_deref().unwrap_or_default())?;
-        let gather_ms = u64::try_from(gathering.elapsed().as_millis()).unwrap_or(u64::MAX);
+/// Runs the agent under capture.
+fn record(args: &ExecArgs, agent: &Agent, app: &App) -> anyhow::Result<(ExecReport, RecordedLaunch)> {
+    let gathering = Instant::now();
+    let prepared = args.prompts.prepare(agent.stdin.as_deref().unwrap_or_default())?;
+    let gather_ms = u64::try_from(gathering.elapsed().as_millis()).unwrap_or(u64::MAX);
 
-        let path = app.home_path()?;
-        let home = Home::open_real(&path).with_context(|| format!("cannot open {}", path.display()))?;
-        let ledger = open_ledger(&home, app)?;
-        let parts = EnvParts { machine: labels::machine(&app.environment), ..EnvParts::new(home.clone(), ledger) };
-        let labels = labels::labels(&app.environment, &parts, app.messages)?;
-        let provider = args.provider.clone().or_else(|| agent.command.provider()).unwrap_or(Provider::Unknown);
-        let is_interactive = app.environment.stdin.is_terminal() && app.environment.stdout.is_terminal();
-        let surface = if is_interactive { "interactive" } else { "headless" };
-        let start = Start { gather_ms, ..Start::new(provider, surface) };
+    let path = app.home_path()?;
+    let home = Home::open_real(&path).with_context(|| format!("cannot open {}", path.display()))?;
+    let ledger = open_ledger(&home, app)?;
+    let machine = labels::machine(&app.environment);
+    let parts = EnvParts { machine, ..EnvParts::new(home.clone(), Arc::clone(&ledger)) };
+    let labels = labels::labels(&app.environment, &parts, app.messages)?;
+    let provider = args.provider.clone().or_else(|| agent.command.provider()).unwrap_or(Provider::Unknown);
+    let is_interactive = app.environment.stdin.is_terminal() && app.environment.stdout.is_terminal();
+    let surface = if is_interactive { "interactive" } else { "headless" };
+    let start = Start { gather_ms, ..Start::new(provider, surface) };
 
-        let env = CaptureEnv::new(parts);
-        let launch = ExecLaunch::begin(&env, &home, labels, prepared, start)?;
-        Ok(Self { launch, _env: env })
-    }
+    let env = CaptureEnv::new(parts);
+    let launch = ExecLaunch::begin(&env, &home, labels, prepared, start)?;
+    let report = agent.run(Some(&launch))?;
+    // Now the ledger has had its time.
+    drop(env);
+    let id = launch.id();
+    let totals = ledger.usage(id).block_on().ok().map(|usage| Totals::of(&usage));
+    Ok((report, RecordedLaunch { id, status: launch.capture().status(), totals }))
 }
 
 /// Opens the home's ledger. Without it the artifacts are recorded all the same, and the ledger can be made from them.
@@ -151,14 +161,9 @@ fn agent_was_not_started(error: &anyhow::Error) -> bool {
     !matches!(error.downcast_ref::<ExecError>(), Some(ExecError::Lost(_)))
 }
 
-/// Says how it went. What went wrong is always said; on a terminal that the agent drew on, and where nobody wants to
-/// hear of it, the rest is not.
-fn tell(args: &ExecArgs, report: &ExecReport, recording: Option<&Recording>, app: &App) {
-    if let Some(error) = &report.start_error {
-        let program = args.command.first().map(|program| program.to_string_lossy()).unwrap_or_default();
-        app.messages.say("error", &format!("cannot run {program}: {error}"));
-    }
-    let Some(recording) = recording else { return };
+/// Says how it went. What went wrong is always said; what was recorded is not said where nobody wants to hear of it, or
+/// on a terminal that the agent drew on.
+fn tell(args: &ExecArgs, report: &ExecReport, recorded: &RecordedLaunch, app: &App) {
     for stream in &report.held_open {
         let text = format!("another process still holds the {stream} of the command; what it prints there now is lost");
         app.messages.say("warning", &text);
@@ -168,31 +173,29 @@ fn tell(args: &ExecArgs, report: &ExecReport, recording: Option<&Recording>, app
     }
     let agent_owns_terminal = app.environment.stdout.is_terminal() && app.environment.stderr.is_terminal();
     if !args.quiet && !agent_owns_terminal {
-        app.messages.say("trace", &summary(report, &recording.launch));
+        app.messages.say("trace", &summary(report, recorded));
     }
 }
 
 /// Returns the one line that says what is on record now, and where to see it.
-fn summary(report: &ExecReport, launch: &ExecLaunch) -> String {
-    let capture = launch.capture();
-    let id = capture.launch_id().map(LaunchId::short).unwrap_or_default();
-    let status = capture.status();
-    let turns = match report.turns {
-        1 => "1 turn".to_owned(),
-        turns => format!("{turns} turns"),
-    };
-    let remarks = [
-        status.trouble.map(|trouble| format!("recorded in part: {trouble}")),
+fn summary(report: &ExecReport, recorded: &RecordedLaunch) -> String {
+    let RecordedLaunch { id, status, totals } = recorded;
+    let parts = [
+        Some(format!("{}, {}", LaunchOutcome::from(report.outcome), figures::counted(report.turns, "turn"))),
+        totals
+            .as_ref()
+            .filter(|totals| totals.total_tokens.is_some())
+            .map(|totals| format!("{} tokens", figures::measured(totals.total_tokens, totals.quality))),
+        totals.as_ref().and_then(|totals| totals.cost_usd).map(|cost| figures::money(Some(cost))),
         (report.recorded == Recorded::PromptOnly).then(|| "the output was not understood".to_owned()),
+        status.trouble.as_ref().map(|trouble| format!("recorded in part: {trouble}")),
         report.first_note.as_ref().map(|note| {
-            let what = if report.notes == 1 { "1 note".to_owned() } else { format!("{} notes", report.notes) };
-            format!("{what} on the output, the first {} at byte {}", note.kind, note.offset)
+            let notes = figures::counted(report.notes, "note");
+            format!("{notes} on the output, the first at byte {}: {}", note.offset, note.kind)
         }),
         report.unread.as_ref().map(|error| format!("the record could not be read back: {error}")),
         status.index_pending.then(|| "not in the ledger yet".to_owned()),
     ];
-    let parts =
-        iter::once(format!("{}, {turns}", LaunchOutcome::from(report.outcome))).chain(remarks.into_iter().flatten());
-    let parts: Vec<String> = parts.collect();
-    format!("recorded {id}: {}; see `trace show {id}`", parts.join("; "))
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!("recorded {}: {}; see `trace show {}`", id.short(), parts.join(", "), id.short())
 }

@@ -21,6 +21,7 @@ fn check(name: &str, options: &[&str]) -> Value {
     let output = bench.exec(options, &["cat", stream.to_str().unwrap()]).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(output.stdout == fs::read(stream).unwrap());
+    assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
 
     let shown = bench.show();
     let totals = &shown["totals"];
@@ -47,6 +48,14 @@ fn check(name: &str, options: &[&str]) -> Value {
 fn a_session_that_answers_is_what_its_server_charged() {
     check("claude-hello", &[]);
     check("claude-rounds", &[]);
+}
+
+#[test]
+fn the_summary_tells_what_a_session_cost() {
+    let bench = Bench::new();
+    let stream = session("claude-hello").join("stream.jsonl");
+    let output = bench.exec(&[], &["cat", stream.to_str().unwrap()]).output().unwrap();
+    assert!(stderr(&output).contains("completed, 1 turn, 8,512 tokens, $0.0181;"), "{}", stderr(&output));
 }
 
 #[test]
