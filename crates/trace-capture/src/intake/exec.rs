@@ -15,8 +15,8 @@
 //! ```
 //!
 //! [`Exec::run`] is the way in. `streams` judges the outputs, `pump` passes one on, `interpretation` and `turns` make
-//! events and turns of it, `process`, `signals` and `stop` look after the process. Nothing here reads the environment; what the
-//! agent gets beyond ours are the variables that name the launch to a recorder inside of it.
+//! events and turns of it, `process`, `signals` and `stop` look after the process. Nothing here reads the environment;
+//! what the agent gets beyond ours are the variables that name the launch to a recorder inside of it.
 
 mod interpretation;
 mod process;
