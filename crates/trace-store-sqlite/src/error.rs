@@ -1,6 +1,9 @@
 //! What can go wrong here, and what that is to the ledger's callers.
 
-use std::{io, path::Path};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use rusqlite::ErrorCode;
 use trace_model::ledger::LedgerError;
@@ -55,10 +58,19 @@ pub(crate) struct Failure<'a> {
     pub(crate) cause: Cause,
 }
 
+/// A cause that names its file, as the source of an error that does not.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", place.display())]
+struct AtPlace {
+    place: PathBuf,
+    #[source]
+    cause: Cause,
+}
+
 impl From<Failure<'_>> for LedgerError {
-    fn from(Failure { place, action, cause }: Failure<'_>) -> Self {
+    fn from(Failure { place: path, action, cause }: Failure<'_>) -> Self {
         let busy = cause.is_busy();
-        let place = || place.display().to_string();
+        let place = || path.display().to_string();
         match cause {
             Cause::Refused(error) => error,
             Cause::Future { found, supported } => Self::FutureSchema { place: place(), found, supported },
@@ -70,7 +82,7 @@ impl From<Failure<'_>> for LedgerError {
                 Self::Corrupt { place: place(), detail: error.to_string() }
             }
             cause => {
-                let source = format!("{}: {cause}", place()).into();
+                let source = Box::new(AtPlace { place: path.to_path_buf(), cause });
                 Self::Backend { backend: BACKEND, action, source }
             }
         }

@@ -100,10 +100,13 @@ impl SqliteLedger {
     }
 }
 
+/// The longest single wait that SQLite can be asked for is some weeks.
+const LONGEST_WAIT: Duration = Duration::from_hours(24);
+
 fn open_store(place: PathBuf, SqliteOptions { patience, write_ahead }: SqliteOptions) -> Result<Store, Cause> {
     file::create_private(&place)?;
     let mut connection = schema::connect(&place)?;
-    connection.busy_timeout(patience)?;
+    connection.busy_timeout(patience.min(LONGEST_WAIT))?;
     worker::patiently(patience, || schema::prepare(&mut connection, &place, write_ahead))?;
     Ok(Store { connection, place, patience })
 }

@@ -24,7 +24,7 @@ pub(crate) struct Table {
     pub(crate) columns: &'static [&'static str],
     /// Adds a row.
     pub(crate) insert: &'static str,
-    /// Adds a row, or changes the one that has its key.
+    /// Adds a row, or changes the one that has its key; the fixed columns stay as they are, and so do their indexes.
     pub(crate) upsert: &'static str,
 }
 
@@ -39,18 +39,23 @@ macro_rules! table {
     (
         $constant:ident = $name:literal;
         key: $key:literal $(, $key_part:literal)*;
+        $(fixed: $($fixed:literal),+;)?
         $column:literal $(, $columns:literal)* $(,)?
     ) => {
         pub(crate) const $constant: &Table = &Table {
             name: $name,
-            columns: &[$key $(, $key_part)*, $column $(, $columns)*],
+            columns: &[$key $(, $key_part)* $($(, $fixed)+)?, $column $(, $columns)*],
             insert: concat!(
-                "INSERT INTO ", $name, " (", $key $(, ", ", $key_part)*, ", ", $column $(, ", ", $columns)*,
-                ") VALUES (?", $(parameter!($key_part),)* ", ?" $(, parameter!($columns))*, ")"
+                "INSERT INTO ", $name, " (", $key $(, ", ", $key_part)* $($(, ", ", $fixed)+)?,
+                ", ", $column $(, ", ", $columns)*,
+                ") VALUES (?", $(parameter!($key_part),)* $($(parameter!($fixed),)+)?
+                ", ?" $(, parameter!($columns))*, ")"
             ),
             upsert: concat!(
-                "INSERT INTO ", $name, " (", $key $(, ", ", $key_part)*, ", ", $column $(, ", ", $columns)*,
-                ") VALUES (?", $(parameter!($key_part),)* ", ?" $(, parameter!($columns))*,
+                "INSERT INTO ", $name, " (", $key $(, ", ", $key_part)* $($(, ", ", $fixed)+)?,
+                ", ", $column $(, ", ", $columns)*,
+                ") VALUES (?", $(parameter!($key_part),)* $($(parameter!($fixed),)+)?
+                ", ?" $(, parameter!($columns))*,
                 ") ON CONFLICT (", $key $(, ", ", $key_part)*, ") DO UPDATE SET (", $column $(, ", ", $columns)*,
                 ") = (excluded.", $column $(, ", excluded.", $columns)*, ")"
             ),
@@ -68,8 +73,8 @@ macro_rules! parameter {
 table! {
     LAUNCHES = "launches";
     key: "id";
-    "id_reversed", "run_id", "process_id", "parent_launch_id", "parent_turn_id", "started_at", "repo", "worktree",
-    "wave", "project", "task", "flow", "skill", "tags", "machine_id", "hostname", "os_user", "provider", "model",
+    fixed: "id_reversed", "run_id", "process_id", "started_at";
+    "parent_launch_id", "parent_turn_id", "repo", "worktree", "wave", "project", "task", "flow", "skill", "tags", "machine_id", "hostname", "os_user", "provider", "model",
     "surface", "ended_at", "outcome", "capture_status", "incomplete_reason", "agent_version", "conversation_path",
     "provider_events_path", "provider_session_id", "provider_session_path", "conversation_event_count",
     "conversation_bytes", "launch_ended_sha256",
@@ -78,7 +83,8 @@ table! {
 table! {
     TURNS = "turns";
     key: "id";
-    "launch_id", "ordinal", "provider_turn_id", "started_at", "ended_at", "status", "partial_reason", "input_op",
+    fixed: "launch_id", "ordinal", "started_at";
+    "provider_turn_id", "ended_at", "status", "partial_reason", "input_op",
     "context_coverage", "tokenizer", "system_prompt_path", "task_prompt_path", "system_tokens", "task_tokens",
     "supplied_context_tokens", "context_gather_ms", "context_render_ms", "context_persist_ms", "first_event_seq",
     "last_event_seq", "root_output", "basis_epoch_id", "basis_revision",
@@ -119,9 +125,9 @@ pub(crate) fn write_launch(to: &mut Writer<'_, '_>, launch: &Launch) -> rusqlite
     to.put(&reversed(&header.id.as_uuid().simple().to_string()))?;
     to.put(&header.run_id)?;
     to.put(&header.process_id)?;
+    to.put(&header.started_at)?;
     to.put(&header.parent_launch_id)?;
     to.put(&header.parent_turn_id)?;
-    to.put(&header.started_at)?;
     to.put(&header.repo)?;
     to.put(&header.worktree)?;
     to.put(&header.wave)?;
@@ -159,9 +165,9 @@ pub(crate) fn read_launch(row: &Row<'_>) -> Result<Launch, Cause> {
         id,
         run_id: from.next()?,
         process_id: from.next()?,
+        started_at: from.next()?,
         parent_launch_id: from.next()?,
         parent_turn_id: from.next()?,
-        started_at: from.next()?,
         repo: from.next()?,
         worktree: from.next()?,
         wave: from.next()?,
@@ -204,8 +210,8 @@ pub(crate) fn write_turn(to: &mut Writer<'_, '_>, turn: &Turn) -> rusqlite::Resu
     to.put(&turn.id)?;
     to.put(&turn.launch_id)?;
     to.put(&turn.ordinal)?;
-    to.put(&turn.provider_turn_id)?;
     to.put(&turn.started_at)?;
+    to.put(&turn.provider_turn_id)?;
     to.put(&ended_at)?;
     to.put(&status)?;
     to.put(&partial_reason)?;
@@ -232,8 +238,8 @@ pub(crate) fn read_turn(row: &Row<'_>) -> Result<Turn, Cause> {
     let id = from.next()?;
     let launch_id = from.next()?;
     let ordinal = from.next()?;
-    let provider_turn_id = from.next()?;
     let started_at = from.next()?;
+    let provider_turn_id = from.next()?;
     let (ended_at, status, partial_reason) = (from.next()?, from.next()?, from.next()?);
     let mut turn = Turn {
         id,

@@ -20,6 +20,9 @@ const APPLICATION_ID: u32 = 0x5472_6163;
 /// The oldest SQLite without the known fault that two connections could damage a write-ahead log.
 const OLDEST_LIBRARY: (i32, &str) = (3_051_003, "3.51.3");
 
+/// How many prepared statements a connection keeps: all that are always the same, and a few kinds of queries.
+const STATEMENTS: usize = 64;
+
 /// Returns a connection to the file. Nothing is changed.
 pub(crate) fn connect(path: &Path) -> Result<Connection, Cause> {
     check_library(rusqlite::version_number(), rusqlite::version())?;
@@ -27,6 +30,7 @@ pub(crate) fn connect(path: &Path) -> Result<Connection, Cause> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let connection = Connection::open_with_flags(path, flags)?;
     rusqlite::vtab::array::load_module(&connection)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }
 
@@ -55,7 +59,11 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path, write_ahead: Wri
 /// Checks that the file still has the format of this code: another process may have brought it to a newer one.
 pub(crate) fn check_format(connection: &Connection) -> Result<(), Cause> {
     let found: u32 = connection.prepare_cached("PRAGMA user_version")?.query_row((), |row| row.get(0))?;
-    if found == FORMAT { Ok(()) } else { Err(Cause::Future { found, supported: FORMAT }) }
+    match found {
+        FORMAT => Ok(()),
+        found if found > FORMAT => Err(Cause::Future { found, supported: FORMAT }),
+        found => Err(Cause::Damaged(format!("it went back to format {found} while it was open"))),
+    }
 }
 
 fn migrate(connection: &mut Connection) -> Result<(), Cause> {

@@ -29,7 +29,9 @@ pub(crate) fn apply(transaction: &Transaction<'_>, rows: &BoundaryRows) -> Resul
             if let (LaunchState::Ended { .. }, Some(first)) = (old.state, rows.turns_opened.first()) {
                 return Err(LedgerError::launch_has_ended(first.turn.id).into());
             }
-            put_launch(transaction, LAUNCHES.upsert, launch)?;
+            if old != *launch {
+                put_launch(transaction, LAUNCHES.upsert, launch)?;
+            }
         }
     }
     insert_turns(transaction, &rows.turns_opened)?;

@@ -94,7 +94,7 @@ fn ask(connection: &Connection, sql: &str) -> Vec<Vec<Sql>> {
     rows.collect::<Result<_, _>>().unwrap()
 }
 
-fn text(text: impl ToString) -> Sql {
+fn text(text: &(impl ToString + ?Sized)) -> Sql {
     Sql::Text(text.to_string())
 }
 
@@ -106,11 +106,11 @@ fn the_view_of_launches_shows_times_that_people_can_read() {
     let sql = "SELECT launch_id, started_at, ended_at, seconds, artifact_dir, tags ->> '$.team' \
                FROM v_launches ORDER BY started_at LIMIT 1";
     let expected = vec![
-        text(launch.header.id),
-        text(launch.header.started_at),
-        text(launch.state.columns().0.unwrap()),
+        text(&launch.header.id),
+        text(&launch.header.started_at),
+        text(&launch.state.columns().0.unwrap()),
         Sql::Real(60.0),
-        text(launch.header.artifact_dir()),
+        text(&launch.header.artifact_dir()),
         text("core \"one\""),
     ];
     assert_eq!(ask(&connection, sql), [expected]);
@@ -125,7 +125,7 @@ fn the_view_of_turns_sums_up_what_counts_as_the_ledger_does() {
     for n in [1, 2] {
         for row in block_on(ledger.turns(samples::launch_id(n))).unwrap() {
             expected.push(vec![
-                text(row.turn.id),
+                text(&row.turn.id),
                 number(row.usage.provider_input_tokens),
                 number(row.usage.provider_output_tokens),
                 number(row.usage.reasoning_tokens),
@@ -155,7 +155,7 @@ fn the_view_of_usage_marks_replays() {
         row("msg-1-2", Sql::Null),
         row("msg-2-1", Sql::Null),
         row("msg-2-2", Sql::Null),
-        row("replay", text(samples::launch_id(1))),
+        row("replay", text(&samples::launch_id(1))),
     ];
     assert_eq!(ask(&connection, sql), expected);
 }
@@ -167,8 +167,8 @@ fn the_views_of_contexts_name_launch_and_turn() {
     for view in ["v_assets", "v_decisions"] {
         let sql = format!("SELECT launch_id, ordinal, position, label FROM {view} WHERE launch_id LIKE '%2'");
         let row = |ordinal, position| {
-            let launch = text(samples::launch_id(2));
-            vec![launch, Sql::Integer(ordinal), Sql::Integer(position), text(format!("guide {position}"))]
+            let launch = text(&samples::launch_id(2));
+            vec![launch, Sql::Integer(ordinal), Sql::Integer(position), text(&format!("guide {position}"))]
         };
         assert_eq!(ask(&connection, &format!("{sql} ORDER BY ordinal, position")), [row(1, 0), row(2, 0), row(2, 1)]);
     }

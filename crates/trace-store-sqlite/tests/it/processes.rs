@@ -134,7 +134,7 @@ fn a_lock_beyond_patience_is_busy_and_reading_goes_on() {
 fn a_lock_within_patience_is_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
-    let (ledger, other) = locked(&path, Duration::from_secs(600));
+    let (ledger, other) = locked(&path, Duration::from_mins(10));
     let writer = thread::spawn(move || block_on(ledger.apply(&samples::beginning(2))));
     other.execute_batch("COMMIT").unwrap();
     writer.join().unwrap().unwrap();
