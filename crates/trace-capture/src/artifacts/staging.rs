@@ -54,18 +54,29 @@ impl StagedFolder {
             state: State::Absent,
             lease: None,
         };
-        folder.make_parents()?;
-        if home.at("look for", &folder.published, home.files().kind(&folder.published))?.is_some() {
-            return Err(ArtifactError::AlreadyExists { path: home.full(&folder.published) });
-        }
-        if !home.ensure_dir(&folder.staging)? {
+        if !folder.make()? {
             folder.quarantine_stale(&format!("{}.staging", header.id))?;
             home.create_dir(&folder.staging)?;
         }
         folder.state = State::Unclaimed;
         folder.lease = Some(lease::create(home, &folder.staging, header.hostname.as_deref())?);
         folder.state = State::Staged;
-        Ok(folder)
+        match home.at("look for", &folder.published, home.files().kind(&folder.published))? {
+            Some(_) => Err(ArtifactError::AlreadyExists { path: home.full(&folder.published) }),
+            None => Ok(folder),
+        }
+    }
+
+    /// Makes the staging folder and those above it, and tells whether it was missing.
+    fn make(&mut self) -> Result<bool, ArtifactError> {
+        let mut attempts = 1;
+        loop {
+            match self.make_parents().and_then(|()| self.home.ensure_dir(&self.staging)) {
+                // Another launch that failed to begin has just removed the folders above, which were empty.
+                Err(error) if error.is_not_found() && attempts < 10 => attempts += 1,
+                made => return made,
+            }
+        }
     }
 
     fn make_parents(&mut self) -> Result<(), ArtifactError> {

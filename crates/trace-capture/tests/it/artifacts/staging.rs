@@ -178,6 +178,23 @@ fn of_two_that_find_a_stale_staging_folder_at_once_exactly_one_gets_the_launch()
 }
 
 #[test]
+fn a_begin_that_fails_beside_another_does_not_take_its_folders_away() {
+    for nth in 1.. {
+        let files = SimulatedFiles::new();
+        let home = home(&files);
+        let other = LaunchFiles::stage(&home, &samples::header(2)).unwrap();
+        files.interrupt_at(nth, move || other.discard());
+        let mut staged = LaunchFiles::stage(&home, &samples::header(1)).unwrap();
+        staged.append(&line(0)).unwrap();
+        staged.publish().unwrap();
+        assert_eq!(events(&only_launch(&home).unwrap()).0, [0], "{nth}");
+        if files.awaits_interruption() {
+            break;
+        }
+    }
+}
+
+#[test]
 fn two_who_ask_at_once_whether_a_launch_is_live_do_not_take_each_other_for_its_writer() {
     let files = SimulatedFiles::new();
     let home = home(&files);
