@@ -33,7 +33,33 @@ impl Beside {
     }
 }
 
-/// What a block of content is.
+/// A block of content, looked at once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ContentBlock<'a> {
+    kind: Option<Json<'a>>,
+    pub(super) text: Option<Json<'a>>,
+    thinking: Option<Json<'a>>,
+    id: Option<Json<'a>>,
+    name: Option<Json<'a>>,
+    input: Option<Json<'a>>,
+    tool_use_id: Option<Json<'a>>,
+    content: Option<Json<'a>>,
+    is_error: Option<Json<'a>>,
+}
+
+impl<'a> ContentBlock<'a> {
+    pub(super) fn read(block: Json<'a>) -> Self {
+        let [kind, text, thinking, id, name, input, tool_use_id, content, is_error] =
+            block.fields(["type", "text", "thinking", "id", "name", "input", "tool_use_id", "content", "is_error"]);
+        Self { kind, text, thinking, id, name, input, tool_use_id, content, is_error }
+    }
+
+    pub(super) fn is(&self, kind: &str) -> bool {
+        self.kind.and_then(Json::text).is_some_and(|own| own == kind)
+    }
+}
+
+/// What becomes of a block of content.
 pub(super) enum Block {
     Event(ConversationEvent),
     /// Known to be nothing to show.
@@ -43,13 +69,12 @@ pub(super) enum Block {
 
 impl OpenItems {
     /// Takes one block of a reply; `id` names a block that has no id of its own.
-    pub(super) fn block_of_reply(&mut self, block: Json<'_>, id: impl FnOnce() -> String) -> Block {
-        let [kind, text, thinking] = block.fields(["type", "text", "thinking"]).map(|field| field.and_then(Json::text));
+    pub(super) fn block_of_reply(&mut self, block: &ContentBlock<'_>, id: impl FnOnce() -> String) -> Block {
         let completed = |item| Block::Event(ConversationEvent::ItemCompleted { turn_id: None, item });
-        let owned = |text: Option<Cow<'_, str>>| text.unwrap_or_default().into_owned();
-        match kind.as_deref().unwrap_or_default() {
-            "text" => completed(Item::Message { id: id(), text: owned(text), phase: None }),
-            "thinking" => completed(Item::Thought { id: id(), text: owned(thinking) }),
+        let owned = |text: Option<Json<'_>>| text.and_then(Json::text).unwrap_or_default().into_owned();
+        match block.kind.and_then(Json::text).as_deref().unwrap_or_default() {
+            "text" => completed(Item::Message { id: id(), text: owned(block.text), phase: None }),
+            "thinking" => completed(Item::Thought { id: id(), text: owned(block.thinking) }),
             // Only the model can read it.
             "redacted_thinking" => Block::Silent,
             kind if kind.ends_with("tool_use") => {
@@ -60,12 +85,14 @@ impl OpenItems {
         }
     }
 
-    fn start(&mut self, call: Json<'_>) -> Item {
-        let [id, name, input] = call.fields(["id", "name", "input"]);
-        let id = id.and_then(Json::name).unwrap_or_default();
-        let name = name.and_then(Json::name).unwrap_or_default();
-        let command = input.and_then(|input| input.field("command")).and_then(Json::name);
-        let item = match command.filter(|_| name == "Bash") {
+    fn start(&mut self, call: &ContentBlock<'_>) -> Item {
+        let id = call.id.and_then(Json::name).unwrap_or_default();
+        let name = call.name.and_then(Json::name).unwrap_or_default();
+        let input = call.input.map(Json::source);
+        let command = call.input.filter(|_| name == "Bash").and_then(|input| input.field("command"));
+        // What the item holds is text of the call.
+        let held = name.len() + input.map_or(0, str::len) + size_of::<Item>();
+        let item = match command.and_then(Json::name) {
             Some(command) => Item::Command {
                 id: id.clone(),
                 command: vec![String::from("bash"), String::from("-c"), command],
@@ -79,27 +106,25 @@ impl OpenItems {
                 id: id.clone(),
                 name,
                 status: ItemStatus::Running,
-                input: input.map(|input| String::from(input.source())),
+                input: input.map(String::from),
                 output: None,
             },
         };
-        // What the item holds is a part of its block.
-        self.items.insert(&id, item.clone(), call.source().len() + size_of::<Item>());
+        self.items.insert(&id, item.clone(), held);
         item
     }
 
     /// Takes the result of a tool and returns the whole item.
     ///
     /// A call that was not seen, or is forgotten, has no name.
-    pub(super) fn complete(&mut self, result: Json<'_>, beside: Beside) -> ConversationEvent {
-        let [id, content, is_error] = result.fields(["tool_use_id", "content", "is_error"]);
-        let id = id.and_then(Json::name).unwrap_or_default();
-        let done = match (beside.interrupted, is_error.is_some_and(Json::is_true)) {
+    pub(super) fn complete(&mut self, result: &ContentBlock<'_>, beside: Beside) -> ConversationEvent {
+        let id = result.tool_use_id.and_then(Json::name).unwrap_or_default();
+        let done = match (beside.interrupted, result.is_error.is_some_and(Json::is_true)) {
             (true, _) => ItemStatus::Interrupted,
             (false, true) => ItemStatus::Failed,
             (false, false) => ItemStatus::Completed,
         };
-        let said = content.map(text_of_result);
+        let said = result.content.map(text_of_result);
         let mut item = self.items.remove(&id).unwrap_or_else(|| Item::Tool {
             id,
             name: String::from("unknown"),

@@ -2,20 +2,17 @@
 //!
 //! * `system`/`init` comes before the work on each prompt of a process, with the same session id (measured on a stream
 //!   of two prompts): one that follows a `result`, or names another session, announces a prompt.
-//! * A `user` line of the main agent shows the prompt's text, unless it carries results of tools or text that Claude
-//!   Code put in itself. With `--replay-user-messages` such lines have `isReplay`, and come while the agent works when
-//!   the prompt steers it (openclaw/openclaw#124731): that, too, is a prompt. A plain `user` line while the agent works
-//!   is none: skills and hooks write such lines.
+//! * A `user` line of the main agent shows the prompt's text, unless it carries results of tools, or text that Claude
+//!   Code put in itself: such text is flagged, or known by how it begins. With `--replay-user-messages` the lines have
+//!   `isReplay`, and come while the agent works when the prompt steers it (openclaw/openclaw#124731): that, too, is a
+//!   prompt. A plain `user` line while the agent works is none: skills and hooks write such lines.
 //! * Without any of these, the first line of the exchange tells that there was a prompt.
 
-use alloc::{borrow::Cow, string::String};
+use alloc::string::String;
 
 use trace_model::{context::Sha256Hex, span::ByteSpan};
 
-use crate::{json::Json, observation::Observation};
-
-/// Flags of `user` lines that Claude Code wrote itself (transcripts have the last three).
-const NOT_ASKED: [&str; 4] = ["isSynthetic", "isMeta", "isCompactSummary", "isVisibleInTranscriptOnly"];
+use crate::observation::Observation;
 
 /// Beginnings of texts that Claude Code puts into `user` lines itself.
 const NOT_PROMPTS: [&str; 4] =
@@ -90,35 +87,8 @@ impl Prompts {
     }
 }
 
-/// Returns the prompt that a `user` line of the main agent shows, if it shows one.
-pub(super) fn prompt_of(line: Json<'_>, content: Json<'_>) -> Option<String> {
-    if line.fields(NOT_ASKED).into_iter().flatten().any(Json::is_true) {
-        return None;
-    }
-    let text = match content.text() {
-        Some(text) => text.into_owned(),
-        None => text_of_blocks(content)?,
-    };
-    let written_by_itself = NOT_PROMPTS.iter().any(|beginning| text.trim_start().starts_with(beginning));
-    (!text.is_empty() && !written_by_itself).then_some(text)
-}
-
-/// Returns the text blocks, or `None` if there is a block that only an agent's own work brings.
-fn text_of_blocks(content: Json<'_>) -> Option<String> {
-    let mut text = String::new();
-    let mut is_prompt = true;
-    content.for_each_element(|block| {
-        let [kind, piece] = block.fields(["type", "text"]).map(|field| field.and_then(Json::text));
-        match kind.as_deref() {
-            Some("text") => {
-                if !text.is_empty() {
-                    text.push('\n');
-                }
-                text.push_str(&piece.unwrap_or(Cow::Borrowed("")));
-            }
-            Some("tool_result") => is_prompt = false,
-            _ => {}
-        }
-    });
-    is_prompt.then_some(text)
+/// Tells whether a text of a `user` line was written by Claude Code itself, or is none at all.
+pub(super) fn is_no_prompt(text: &str) -> bool {
+    let text = text.trim_start();
+    text.is_empty() || NOT_PROMPTS.iter().any(|beginning| text.starts_with(beginning))
 }

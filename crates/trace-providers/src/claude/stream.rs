@@ -36,8 +36,8 @@ use trace_model::{
 
 use super::{
     agents::Agents,
-    content::{Beside, Block, OpenItems},
-    prompts::{Prompts, prompt_of},
+    content::{Beside, Block, ContentBlock, OpenItems},
+    prompts::{Prompts, is_no_prompt},
     replies::{Message, Replies},
     result::TurnResult,
 };
@@ -215,8 +215,9 @@ impl ClaudeStream {
         let mut position = 0_u64;
         content.for_each_element(|block| {
             let replies = &mut self.replies;
-            let found =
-                self.items.block_of_reply(block, || format!("{id}:{}", replies.next_block(id).unwrap_or(position)));
+            let found = self.items.block_of_reply(&ContentBlock::read(block), || {
+                format!("{id}:{}", replies.next_block(id).unwrap_or(position))
+            });
             position += 1;
             match found {
                 Block::Event(event) => line.event(event),
@@ -227,21 +228,36 @@ impl ClaudeStream {
     }
 
     fn user(&mut self, json: Json<'_>, line: &mut Line<'_>) {
-        let [message, beside, is_replay] = json.fields(["message", "tool_use_result", "isReplay"]);
+        let [message, beside, is_replay, flags @ ..] = json.fields([
+            "message",
+            "tool_use_result",
+            "isReplay",
+            // What Claude Code flags as written by itself; transcripts have the last three.
+            "isSynthetic",
+            "isMeta",
+            "isCompactSummary",
+            "isVisibleInTranscriptOnly",
+        ]);
         let Some(content) = message.and_then(|message| message.field("content")) else { return };
-        if line.agent.is_main()
-            && let Some(text) = prompt_of(json, content)
-        {
-            let prompt = self.prompts.shown(text, is_replay.is_some_and(Json::is_true), line.span);
-            return self.begin_turn(prompt, line.out);
-        }
         let beside = beside.map(Beside::read).unwrap_or_default();
+        let mut texts: Vec<String> = content.name().into_iter().collect();
+        let mut has_results = false;
         content.for_each_element(|block| {
-            if block.field("type").and_then(Json::text).is_some_and(|kind| kind == "tool_result") {
+            let block = ContentBlock::read(block);
+            if block.is("tool_result") {
+                has_results = true;
                 self.answered(line);
-                line.event(self.items.complete(block, beside));
+                line.event(self.items.complete(&block, beside));
+            } else if block.is("text") {
+                texts.extend(block.text.and_then(Json::name));
             }
         });
+        let text = texts.join("\n");
+        let by_itself = flags.into_iter().flatten().any(Json::is_true) || is_no_prompt(&text);
+        if line.agent.is_main() && !has_results && !by_itself {
+            let prompt = self.prompts.shown(text, is_replay.is_some_and(Json::is_true), line.span);
+            self.begin_turn(prompt, line.out);
+        }
     }
 
     fn stream_event(&mut self, json: Json<'_>, parent: &str, line: &mut Line<'_>) {
