@@ -4,7 +4,7 @@
 //! for tools that the server runs, by a `…_tool_result` block on a later `assistant` line. A call of the `Bash` tool is a
 //! command: its text is what a shell is given. Pictures and documents are told by type and size and not copied.
 
-use alloc::{borrow::Cow, format, string::String, vec, vec::Vec};
+use alloc::{format, string::String, vec, vec::Vec};
 
 use trace_model::event::{ConversationEvent, Item, ItemStatus};
 
