@@ -45,7 +45,7 @@ impl PreparedChannel {
 
     /// Makes assets of segments that tile the text; the first one gets `first_position`.
     pub(crate) fn prepare(
-        encoder: Encoder,
+        encoder: &mut Encoder,
         channel: Channel,
         text: String,
         segments: &[(Range<usize>, Origin<'_>)],

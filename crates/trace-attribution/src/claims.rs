@@ -55,11 +55,53 @@ impl Claims {
         {
             let gap_end = mem::replace(end, range.start);
             self.hold(range.start..gap_end, &range, owner);
+            if gap_end >= range.end {
+                return true;
+            }
         }
         while let Some((&start, &end)) = self.gaps.range(range.clone()).next() {
             self.gaps.remove(&start);
             self.hold(start..end, &range, owner);
         }
+        self.claims.len() > before
+    }
+
+    /// Claims many ranges for one owner, and tells whether there were unclaimed bytes in any.
+    ///
+    /// The ranges come from left to right and do not overlap. They are claimed as if one by one, but all gaps are walked
+    /// through once where that is less work than to look each range's gap up.
+    pub fn claim_each(&mut self, ranges: Vec<Range<usize>>, owner: usize) -> bool {
+        let before = self.claims.len();
+        if ranges.len() < self.gaps.len() / 8 {
+            for range in ranges {
+                self.claim(range, owner);
+            }
+            return self.claims.len() > before;
+        }
+        let mut gaps = Vec::with_capacity(self.gaps.len() + ranges.len());
+        let mut ranges = ranges.into_iter().peekable();
+        for (mut start, end) in mem::take(&mut self.gaps) {
+            while let Some(range) = ranges.peek().filter(|range| range.start < end) {
+                let held = range.start.max(start)..range.end.min(end);
+                let goes_on = range.end > end;
+                if !held.is_empty() {
+                    if start < held.start {
+                        gaps.push((start, held.start));
+                    }
+                    start = held.end;
+                    self.claims.push(Claim { range: held, owner });
+                }
+                if goes_on {
+                    // It may reach into the next gap.
+                    break;
+                }
+                ranges.next();
+            }
+            if start < end {
+                gaps.push((start, end));
+            }
+        }
+        self.gaps = gaps.into_iter().collect();
         self.claims.len() > before
     }
 
@@ -78,6 +120,11 @@ impl Claims {
         around.or_else(|| self.gaps.range(from..).next()).map(|(&start, &end)| start..end)
     }
 
+    /// Returns where the last gap ends, or 0 if all is claimed.
+    pub fn last_gap_end(&self) -> usize {
+        self.gaps.last_key_value().map_or(0, |(_, &end)| end)
+    }
+
     /// Returns the number of gaps.
     pub fn gaps(&self) -> usize {
         self.gaps.len()
@@ -93,5 +140,94 @@ impl Claims {
         let mut claims = self.claims;
         claims.sort_unstable_by_key(|claim| claim.range.start);
         claims
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const BYTES: usize = 60;
+
+    /// Claims as an owner for each byte.
+    #[derive(Default)]
+    struct Bytes(BTreeMap<usize, usize>);
+
+    impl Bytes {
+        fn claim(&mut self, range: Range<usize>, owner: usize) -> bool {
+            let before = self.0.len();
+            for byte in range.start..range.end.min(BYTES) {
+                self.0.entry(byte).or_insert(owner);
+            }
+            self.0.len() > before
+        }
+
+        fn next_gap(&self, from: usize) -> Option<Range<usize>> {
+            let free = |byte: &usize| !self.0.contains_key(byte);
+            let start = (from..BYTES).find(free)?;
+            let start = if start == from { (0..=start).rev().take_while(free).last()? } else { start };
+            Some(start..(start..BYTES).find(|byte| !free(byte)).unwrap_or(BYTES))
+        }
+    }
+
+    /// Returns the owner of each byte, having seen that claims are in order and do not overlap.
+    fn owners(claims: Claims) -> BTreeMap<usize, usize> {
+        let mut end = 0;
+        let mut owners = BTreeMap::new();
+        for Claim { range, owner } in claims.into_sorted() {
+            assert!(range.start >= end && range.start < range.end);
+            end = range.end;
+            owners.extend(range.map(|byte| (byte, owner)));
+        }
+        owners
+    }
+
+    fn ranges() -> impl Strategy<Value = Vec<Range<usize>>> {
+        let parts = prop::collection::vec((0_usize..9, 0_usize..7), 0..12);
+        parts.prop_map(|parts| {
+            let mut end = 0;
+            let range = |(skip, length)| {
+                let start = end + skip;
+                end = start + length;
+                start..end
+            };
+            parts.into_iter().map(range).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn claims_are_those_of_an_owner_for_each_byte(
+            calls in prop::collection::vec((ranges(), any::<bool>()), 0..8),
+            from in 0..BYTES,
+        ) {
+            let mut claims = Claims::new(BYTES);
+            let mut bytes = Bytes::default();
+            for (owner, (ranges, at_once)) in calls.into_iter().enumerate() {
+                let expected = ranges.iter().filter(|range| bytes.claim((*range).clone(), owner)).count() > 0;
+                let claimed = if at_once {
+                    claims.claim_each(ranges, owner)
+                } else {
+                    ranges.into_iter().filter(|range| claims.claim(range.clone(), owner)).count() > 0
+                };
+                prop_assert_eq!(claimed, expected);
+                prop_assert_eq!(claims.next_gap(from), bytes.next_gap(from));
+            }
+            let longest = (0..BYTES).filter_map(|from| bytes.next_gap(from)).map(|gap| gap.len()).max().unwrap_or(0);
+            prop_assert_eq!(claims.longest_gap(), longest);
+            prop_assert_eq!(owners(claims), bytes.0);
+        }
+    }
+
+    #[test]
+    fn an_empty_text_has_no_gap() {
+        let mut claims = Claims::new(0);
+        assert!(!claims.claim(0..5, 0));
+        assert!(!claims.claim_each(vec![0..1, 1..2], 0));
+        assert_eq!((claims.gaps(), claims.next_gap(0)), (0, None));
     }
 }

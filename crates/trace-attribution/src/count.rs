@@ -20,7 +20,7 @@ pub(crate) struct SegmentTokens {
 /// that the shares sum to the total, always. Of each segment, only what is before its first sync point and behind its
 /// last one is encoded a second time.
 pub(crate) fn count<'a>(
-    encoder: Encoder,
+    encoder: &mut Encoder,
     text: &str,
     segments: impl Iterator<Item = &'a Range<usize>>,
 ) -> (u64, Vec<SegmentTokens>) {
@@ -33,7 +33,7 @@ pub(crate) fn count<'a>(
     offsets.push(text.len());
     let tokens_before = encoder.tokens_before(text, &offsets);
 
-    let isolated = |from: usize, to: usize| encoder.count(&text[from..to]);
+    let mut isolated = |from: usize, to: usize| encoder.count(&text[from..to]);
     let offsets = offsets.array_windows().step_by(3);
     let counts = offsets.zip(tokens_before.array_windows().step_by(3)).map(
         |(&[start, first_sync, last_sync, end], [at_start, at_first_sync, at_last_sync, at_end])| SegmentTokens {

@@ -117,17 +117,14 @@ impl<'a> Placer<'a> {
     fn claim_all(&mut self, content: usize, owner: usize) -> Result<(), Unplaced> {
         let Progress { bytes, first, swept, .. } = self.progress[content];
         let first = first.ok_or(Unplaced::Absent)?;
-        let mut claimed = false;
+        let open_until = self.claims.last_gap_end();
+        let mut occurrences = Vec::new();
         let mut next = if swept { None } else { Some(first) };
-        while let Some(start) = next {
-            let end = start + bytes;
-            if self.claims.claim(start..end, owner) {
-                claimed = true;
-            } else if self.claims.next_gap(end).is_none() {
-                break;
-            }
-            next = self.search.next(content, end);
+        while let Some(start) = next.filter(|&start| start < open_until) {
+            occurrences.push(start..start + bytes);
+            next = self.search.next(content, start + bytes);
         }
+        let claimed = self.claims.claim_each(occurrences, owner);
         // Every other occurrence overlaps one of those.
         self.progress[content].swept = true;
         self.progress[content].unclaimed_from = None;
@@ -136,38 +133,38 @@ impl<'a> Placer<'a> {
 
     /// Returns the first occurrence of a content that is wholly unclaimed.
     fn first_unclaimed(&mut self, content: usize) -> Option<usize> {
-        let Progress { bytes, unclaimed_from, .. } = self.progress[content];
-        let mut from = unclaimed_from;
-        let found = loop {
-            if bytes > self.longest_gap {
-                break None;
-            }
-            let Some(start) = from.and_then(|from| self.search.next(content, from)) else { break None };
-            let Some(gap) = self.claims.next_gap(start) else { break None };
+        let Progress { bytes, unclaimed_from: mut found, .. } = self.progress[content];
+        while let Some(start) = found {
+            let Some(gap) = self.claims.next_gap(start).filter(|_| bytes <= self.longest_gap) else {
+                found = None;
+                break;
+            };
             if gap.start <= start && start + bytes <= gap.end {
-                break Some(start);
+                break;
             }
             // The next start that may fit is that of the gap; nothing fits into what is left of one that was entered.
-            from = Some(if gap.start > start && gap.len() >= bytes { gap.start } else { gap.end });
+            let from = if gap.start > start && gap.len() >= bytes { gap.start } else { gap.end };
+            found = self.search.next(content, from);
             self.refuse();
-        };
+        }
         self.progress[content].unclaimed_from = found;
         found
     }
 
     /// Returns the first occurrence of a content that has an unclaimed byte.
     fn first_open(&mut self, content: usize) -> Option<usize> {
-        let Progress { bytes, open_from, .. } = self.progress[content];
-        let mut from = open_from;
-        let found = loop {
-            let Some(start) = from.and_then(|from| self.search.next(content, from)) else { break None };
-            let Some(gap) = self.claims.next_gap(start) else { break None };
+        let Progress { bytes, open_from: mut found, .. } = self.progress[content];
+        while let Some(start) = found {
+            let Some(gap) = self.claims.next_gap(start) else {
+                found = None;
+                break;
+            };
             if gap.start < start + bytes {
-                break Some(start);
+                break;
             }
             // The next start that may reach into the gap.
-            from = Some(gap.start + 1 - bytes);
-        };
+            found = self.search.next(content, gap.start + 1 - bytes);
+        }
         self.progress[content].open_from = found;
         found
     }

@@ -101,7 +101,7 @@ impl PreparedTurnContext {
     pub fn provider_total_only(tokenizer: TokenizerName, text: impl Into<String>) -> Self {
         let text = text.into();
         let segments = [(0..text.len(), Origin::FOLLOW_UP)];
-        let task = PreparedChannel::prepare(Encoder::new(tokenizer), Channel::Task, text, &segments, 0);
+        let task = PreparedChannel::prepare(&mut Encoder::new(tokenizer), Channel::Task, text, &segments, 0);
         let reason = "sent as a follow-up provider-session input";
         let decisions = task.assets().iter().map(|asset| decide::included(asset, reason.into())).collect();
         Self {
@@ -124,11 +124,11 @@ impl PreparedTurnContext {
         prompts: Prompts,
         mut segments: impl FnMut(Channel, &str) -> Vec<(Range<usize>, Origin<'a>)>,
     ) -> Self {
-        let encoder = Encoder::new(tokenizer);
+        let mut encoder = Encoder::new(tokenizer);
         let mut position = 0;
         let mut prepare = |channel, text: Option<String>| {
             let segments = segments(channel, text.as_deref().unwrap_or_default());
-            let prepared = PreparedChannel::prepare(encoder, channel, text?, &segments, position);
+            let prepared = PreparedChannel::prepare(&mut encoder, channel, text?, &segments, position);
             position += prepared.assets().len();
             Some(prepared)
         };

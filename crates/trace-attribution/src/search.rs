@@ -10,17 +10,20 @@
 //! passes, and are searched for each by itself.
 
 use alloc::{boxed::Box, vec, vec::Vec};
-use core::ops::Range;
+use core::{iter::StepBy, ops::Range};
 
 use memchr::memmem;
 
 /// Up to this many contents of one window width are searched for each by itself.
 const FEW: usize = 4;
 
-/// At most about this many windows of a content are looked at to find a rare one.
-const CANDIDATES: usize = 256;
+/// Of contents of up to twice this many bytes, every window is a candidate for looking them up.
+const EVERY_WINDOW_UP_TO: usize = 64;
 
-/// The end of a chain of keys.
+/// A window that occurs at most this often is rare enough to look no further.
+const RARE: u8 = 4;
+
+/// The end of a chain of windows.
 const NONE: u32 = u32::MAX;
 
 /// A text, prepared for finding any of the contents.
@@ -112,8 +115,9 @@ impl Sketch {
         let bits = bits_for(text.len()).clamp(12, 20);
         let mut counts = vec![0_u8; 1 << bits];
         for window in text.array_windows::<W>() {
-            if let Some(count) = counts.get_mut(hash(value(window), bits)) {
-                *count = count.saturating_add(1);
+            // A full cell is left alone: to write it again would make a text of one letter wait for itself.
+            if let Some(count) = counts.get_mut(hash(value(window), bits)).filter(|count| **count < u8::MAX) {
+                *count += 1;
             }
         }
         Self { counts, bits }
@@ -121,25 +125,34 @@ impl Sketch {
 
     /// Returns the place and value of a window of the content that is rare in the text, or `None` if one is not in
     /// the text at all.
+    ///
+    /// Of a long content not all windows are looked at: first some that leave out no byte, then those around the best.
     fn rarest<const W: usize>(&self, content: &[u8]) -> Option<(usize, u64)> {
-        let step = content.len().div_ceil(CANDIDATES);
-        let mut best = None;
-        let mut fewest = u8::MAX;
-        for (offset, window) in content.array_windows::<W>().enumerate().step_by(step) {
-            let window = value(window);
-            let count = self.counts.get(hash(window, self.bits)).copied().unwrap_or(0);
-            if count == 0 {
-                return None;
+        let last = content.len().checked_sub(W)?;
+        let step = (content.len() / EVERY_WINDOW_UP_TO).clamp(1, W);
+        let mut best = last;
+        let mut fewest = self.count_at::<W>(content, last)?;
+        let mut look_at = |offsets: StepBy<Range<usize>>| {
+            for offset in offsets {
+                if fewest <= RARE {
+                    break;
+                }
+                let count = self.count_at::<W>(content, offset)?;
+                if count < fewest {
+                    (fewest, best) = (count, offset);
+                }
             }
-            if best.is_none() || count < fewest {
-                best = Some((offset, window));
-                fewest = count;
-            }
-            if count == 1 {
-                break;
-            }
-        }
-        best
+            Some(best)
+        };
+        let best = look_at((0..last).step_by(step))?;
+        let best = look_at((best.saturating_sub(step)..last.min(best + step)).step_by(1))?;
+        Some((best, value(content.get(best..)?.first_chunk::<W>()?)))
+    }
+
+    /// Returns how often the window of the content at that offset occurs, or `None` if it does not.
+    fn count_at<const W: usize>(&self, content: &[u8], offset: usize) -> Option<u8> {
+        let window = value(content.get(offset..)?.first_chunk::<W>()?);
+        self.counts.get(hash(window, self.bits)).copied().filter(|&count| count > 0)
     }
 }
 
@@ -195,11 +208,14 @@ impl Windows {
 
     /// Reads the text once and returns where each window occurs.
     fn positions_in<const W: usize>(mut self, text: &[u8]) -> impl Iterator<Item = Vec<u32>> {
+        // A run of one character is one window again and again.
+        let mut previous = (0, None);
         for (position, window) in (0_u32..).zip(text.array_windows::<W>()) {
             let value = value(window);
-            if let Some(index) = self.find(hash(value, self.bits), value)
-                && let Some(entry) = self.entries.get_mut(index)
-            {
+            if previous.0 != value || position == 0 {
+                previous = (value, self.find(hash(value, self.bits), value));
+            }
+            if let Some(entry) = previous.1.and_then(|index| self.entries.get_mut(index)) {
                 entry.positions.push(position);
             }
         }
@@ -207,9 +223,11 @@ impl Windows {
     }
 }
 
-/// Returns the bytes of a window as one number.
+/// Returns the bytes of a window, of which there are at most eight, as one number.
 fn value<const W: usize>(window: &[u8; W]) -> u64 {
-    window.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
+    let mut bytes = [0; 8];
+    bytes[..W].copy_from_slice(window);
+    u64::from_le_bytes(bytes)
 }
 
 /// Returns a number of that many bits that depends on the whole window (Fibonacci hashing).

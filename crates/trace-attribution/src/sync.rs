@@ -33,6 +33,14 @@ pub(crate) fn sync_points(text: &str, range: &Range<usize>) -> Option<(usize, us
     Some((first, last))
 }
 
+/// Tells whether the encoders take the text for one piece, which is said only of lower-case ASCII letters.
+///
+/// They are letters to both patterns, and no case changes among them. What is told here saves the splitting of words
+/// that a segment's end has cut.
+pub(crate) fn is_one_piece(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_lowercase())
+}
+
 fn is_sync_point(text: &[u8], offset: usize) -> bool {
     if offset == 0 {
         return true;

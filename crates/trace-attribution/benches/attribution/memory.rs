@@ -6,8 +6,9 @@ use std::{env, fs, hint::black_box, process::Command};
 
 use crate::{
     MB, attribute,
-    inputs::{self, Input},
+    inputs::Input,
     report::{Gate, report},
+    texts::mixed,
 };
 
 /// The argument that asks this program to print the growth for the input that is named behind it.
@@ -31,7 +32,7 @@ pub(crate) fn measure() {
 pub(crate) fn wanted() -> Option<Input> {
     let name = env::args().skip_while(|argument| argument != ARGUMENT).nth(1)?;
     Some(match INPUTS.iter().position(|input| *input == name)? {
-        0 => Input::pieces(inputs::mixed(10 * MB, 1), 10_000, 2),
+        0 => Input::pieces(mixed(10 * MB, 1), 10_000, 2),
         _ => Input::nested("a".repeat(10 * MB), 5_000),
     })
 }

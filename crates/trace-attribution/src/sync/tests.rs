@@ -49,6 +49,14 @@ proptest! {
     }
 
     #[test]
+    fn lower_case_letters_are_one_piece(text in "[a-z]{1,40}") {
+        prop_assert!(is_one_piece(&text));
+        for tokenizer in [bpe_openai::cl100k_base(), bpe_openai::o200k_base()] {
+            prop_assert_eq!(tokenizer.split(&text).collect::<Vec<_>>(), [text.as_str()]);
+        }
+    }
+
+    #[test]
     fn the_first_and_the_last_sync_point_of_a_range_are_found(text in texts(), one in 0_usize..40, other in 0_usize..40) {
         let (one, other) = (one.min(text.len()), other.min(text.len()));
         let range = one.min(other)..one.max(other);
