@@ -37,7 +37,8 @@ macro_rules! uuid_id {
 
         impl fmt::Display for $name {
             fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(formatter, concat!($prefix, "{}"), self.0.simple())
+                formatter.write_str($prefix)?;
+                formatter.write_str(self.0.simple().encode_lower(&mut Uuid::encode_buffer()))
             }
         }
 
