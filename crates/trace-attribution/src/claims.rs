@@ -78,6 +78,7 @@ impl Claims {
             }
             return self.claims.len() > before;
         }
+        self.claims.reserve(ranges.len());
         let mut gaps = Vec::with_capacity(self.gaps.len() + ranges.len());
         let mut ranges = ranges.into_iter().peekable();
         for (mut start, end) in mem::take(&mut self.gaps) {
