@@ -37,7 +37,7 @@ fn create_exclusively(path: &Path) -> io::Result<()> {
 
 /// Creates the file under another name and closes it before it gets its own: closing a descriptor later would drop the
 /// locks that another connection of this process may have taken on the file in the meantime.
-#[cfg(not(target_os = "linux"))]
+#[cfg(target_os = "macos")]
 fn create_exclusively(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
 

@@ -68,6 +68,20 @@ pub enum WriteAhead {
 ///
 /// Clones share one connection and one thread. The thread ends after the last of them is dropped, when all that was
 /// asked for is done.
+///
+/// # Examples
+///
+/// ```
+/// use trace_model::{ledger::Ledger, query::LaunchQuery};
+/// use trace_store_sqlite::SqliteLedger;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let home = folder.path();
+/// let ledger = SqliteLedger::open(&home.join("ledger.db"))?;
+/// let launches = pollster::block_on(ledger.launches(&LaunchQuery::default()))?;
+/// assert!(launches.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct SqliteLedger {
     path: PathBuf,
