@@ -147,6 +147,14 @@ pub struct TurnContext {
     pub decisions: Vec<Decision>,
 }
 
+impl TurnContext {
+    /// Tells whether each asset and each decision has a later position than the one before it.
+    pub fn positions_ascend(&self) -> bool {
+        self.assets.is_sorted_by(|a, b| a.position < b.position)
+            && self.decisions.is_sorted_by(|a, b| a.position < b.position)
+    }
+}
+
 /// A SHA-256 in 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Sha256Hex([u8; 32]);
@@ -161,11 +169,6 @@ impl Sha256Hex {
     pub fn of(bytes: &[u8]) -> Self {
         use sha2::Digest;
         Self(sha2::Sha256::digest(bytes).into())
-    }
-
-    /// Returns the digest.
-    pub const fn as_digest(&self) -> &[u8; 32] {
-        &self.0
     }
 }
 

@@ -21,8 +21,9 @@ use crate::{
     launch::{CaptureState, Launch, LaunchHeader, LaunchState},
     rows::{BoundaryRows, LaunchChange, LaunchRows, TurnRows, UsageChange},
     timestamp::Timestamp,
+    totals::Totals,
     turn::{EndStatus, Turn, TurnState},
-    usage::{UsageOrigin, UsageRecord},
+    usage::{UsageOrigin, UsageRecord, UsageRow},
     words::{Coverage, PartialReason},
 };
 
@@ -53,6 +54,8 @@ pub enum Boundary {
 pub struct Fold {
     launch: Launch,
     turns: Vec<FoldTurn>,
+    /// The place of each turn in `turns`.
+    places: BTreeMap<TurnId, usize>,
     usage: UsageFold,
     changes: Changes,
 }
@@ -98,7 +101,7 @@ impl Fold {
         };
         let changes =
             Changes { launch_is_new: true, opened: Vec::new(), updated: BTreeSet::new(), usage: BTreeSet::new() };
-        Self { launch, turns: Vec::new(), usage: UsageFold::default(), changes }
+        Self { launch, turns: Vec::new(), places: BTreeMap::new(), usage: UsageFold::default(), changes }
     }
 
     /// Returns the launch as it is now.
@@ -121,7 +124,17 @@ impl Fold {
         self.usage.get(key)
     }
 
+    /// Returns what the usage records add up to as far as this launch knows: it sees no replays of other launches.
+    pub fn totals(&self) -> Totals {
+        let rows = self.usage.records().map(|record| UsageRow { record: record.clone(), replay_of: None });
+        Totals::of(&rows.collect::<Vec<_>>())
+    }
+
     /// Adds one line.
+    ///
+    /// Whatever the lines say, the rows are ones that a ledger takes: a turn of another launch or of a place that is
+    /// taken is no turn, usage of a turn that is not here belongs to none, and a context whose positions do not ascend
+    /// is no context.
     ///
     /// `context` is the context file of the turn that the line opens; it is not looked at for any other line. Without
     /// it the turn has no assets and no decisions.
@@ -139,7 +152,7 @@ impl Fold {
         if let Payload::TurnOpened { turn, .. } = &event.payload {
             self.open_turn(turn, event.ts, context);
         }
-        if let Some(turn) = self.turn_mut(event.turn_id).filter(|fold| fold.turn.state == TurnState::Running) {
+        if let Some(turn) = self.running_turn_mut(event.turn_id) {
             turn.turn.first_event_seq.get_or_insert(event.seq);
             turn.turn.last_event_seq = Some(event.seq);
         }
@@ -177,7 +190,7 @@ impl Fold {
             | Payload::LegacyTool { .. }
             | Payload::Usage { .. }
             | Payload::Result { .. } => {
-                if let Some(turn) = self.turn_mut(event.turn_id) {
+                if let Some(turn) = self.running_turn_mut(event.turn_id) {
                     turn.output.take(event);
                 }
                 return Boundary::No;
@@ -187,12 +200,13 @@ impl Fold {
     }
 
     fn open_turn(&mut self, turn: &Turn, at: Timestamp, context: Option<TurnContext>) {
-        if self.turns().any(|known| known.id == turn.id) {
+        let place_is_taken = self.turns().next_back().is_some_and(|last| last.ordinal >= turn.ordinal);
+        if turn.launch_id != self.launch.header.id || self.places.contains_key(&turn.id) || place_is_taken {
             return;
         }
         // Only one turn runs, even where the line that ended the last one is damaged.
         self.end_running_turn(at, PartialReason::Superseded);
-        let context = context.unwrap_or_else(|| TurnContext {
+        let context = context.filter(TurnContext::positions_ascend).unwrap_or_else(|| TurnContext {
             schema_version: crate::event::SCHEMA_VERSION,
             turn_id: turn.id,
             coverage: turn.context_coverage,
@@ -201,6 +215,7 @@ impl Fold {
             decisions: Vec::new(),
         });
         self.changes.opened.push((turn.id, context));
+        self.places.insert(turn.id, self.turns.len());
         self.turns.push(FoldTurn { turn: turn.clone(), output: RootOutput::default() });
     }
 
@@ -211,7 +226,7 @@ impl Fold {
     }
 
     fn end_turn(&mut self, id: TurnId, at: Timestamp, status: EndStatus) {
-        let Some(fold) = self.turn_mut(Some(id)).filter(|fold| fold.turn.state == TurnState::Running) else { return };
+        let Some(fold) = self.running_turn_mut(Some(id)) else { return };
         fold.turn.state = TurnState::Ended { at, status };
         fold.turn.root_output = core::mem::take(&mut fold.output).into_text();
         self.changes.updated.insert(id);
@@ -234,7 +249,9 @@ impl Fold {
     }
 
     fn take_usage(&mut self, record: &UsageRecord) {
-        let changed = self.usage.add(record.clone());
+        let turn_id = record.turn_id.filter(|turn| self.places.contains_key(turn));
+        let own = UsageRecord { launch_id: self.launch.header.id, turn_id, report: record.report.clone() };
+        let changed = self.usage.add(own);
         self.changes.usage.extend(changed);
         // Nothing was known of the turn's input; now the provider's totals are. A record may stay with an earlier turn.
         let Some(stored) = self.usage.get(&record.report.key) else { return };
@@ -248,9 +265,7 @@ impl Fold {
     }
 
     fn take_conversation(&mut self, event: &Event, step: &ConversationEvent) {
-        let Some(fold) = self.turn_mut(event.turn_id).filter(|fold| fold.turn.state == TurnState::Running) else {
-            return;
-        };
+        let Some(fold) = self.running_turn_mut(event.turn_id) else { return };
         fold.output.take(event);
         if let (None, Some(provider_turn)) = (&fold.turn.provider_turn_id, step.provider_turn_id()) {
             fold.turn.provider_turn_id = Some(String::from(provider_turn));
@@ -260,9 +275,12 @@ impl Fold {
     }
 
     fn turn_mut(&mut self, id: Option<TurnId>) -> Option<&mut FoldTurn> {
-        let id = id?;
-        // Nearly always it is the last one.
-        self.turns.iter_mut().rev().find(|fold| fold.turn.id == id)
+        let place = *self.places.get(&id?)?;
+        self.turns.get_mut(place)
+    }
+
+    fn running_turn_mut(&mut self, id: Option<TurnId>) -> Option<&mut FoldTurn> {
+        self.turn_mut(id).filter(|fold| fold.turn.state == TurnState::Running)
     }
 
     /// Returns what changed since this was last called, and the running turn; at first, everything.
@@ -274,12 +292,11 @@ impl Fold {
         // Every line of the running turn moves its end.
         updated.extend(self.running_turn().map(|turn| turn.id));
         let usage = core::mem::take(&mut self.changes.usage);
-        let turn = |id: TurnId| self.turns().rev().find(|turn| turn.id == id).cloned();
-        let turns_updated = updated
-            .into_iter()
-            .filter(|id| opened.iter().all(|(opened, _)| opened != id))
-            .filter_map(|id| Some((id, turn(id)?)))
-            .collect();
+        let turn = |id: TurnId| self.turns.get(*self.places.get(&id)?).map(|fold| fold.turn.clone());
+        for (id, _) in &opened {
+            updated.remove(id);
+        }
+        let turns_updated = updated.into_iter().filter_map(|id| Some((id, turn(id)?))).collect();
         let turns_opened = opened
             .into_iter()
             .filter_map(|(id, context)| {

@@ -6,7 +6,7 @@ use core::{error::Error, fmt};
 use async_trait::async_trait;
 
 use crate::{
-    Entity, ModelError,
+    Entity,
     context::{Asset, Decision},
     id::{IdSuffix, LaunchId, TurnId},
     launch::{Launch, LaunchState},
@@ -207,11 +207,6 @@ impl LedgerError {
     /// Returns the error of a new turn in a launch that has ended.
     pub fn launch_has_ended(turn: TurnId) -> Self {
         Self::Conflict { entity: Entity::Turn, id: alloc::format!("{turn}"), reason: "its launch has ended" }
-    }
-
-    /// Returns the error of stored data that is no row.
-    pub fn corrupt(place: impl fmt::Display, error: &ModelError) -> Self {
-        Self::Corrupt { place: alloc::format!("{place}"), detail: alloc::format!("{error}") }
     }
 }
 

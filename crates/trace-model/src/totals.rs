@@ -1,8 +1,11 @@
 //! The only sum of usage records.
 
+use alloc::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    id::{LaunchId, TurnId},
     money::NanoUsd,
     usage::{UsageOrigin, UsageRecord, UsageRow},
     words::{Grain, Quality},
@@ -27,7 +30,7 @@ pub struct Totals {
     pub total_tokens: Option<u64>,
     /// What the providers themselves said that it cost.
     pub cost_usd: Option<NanoUsd>,
-    /// The worst quality among the records that no exact total covers; unknown for no record at all.
+    /// The worst quality among the records of tokens that no exact total covers; unknown for no such record at all.
     pub quality: Quality,
 }
 
@@ -42,25 +45,11 @@ impl Totals {
     ///   that no record shows.
     pub fn of(rows: &[UsageRow]) -> Self {
         let counted = || rows.iter().filter(|row| row.replay_of.is_none()).map(|row| &row.record);
-        let sum = |class: fn(&UsageRecord) -> Option<u64>| add(counted().map(class));
+        let sum = |class: fn(&UsageRecord) -> Option<u64>| add_known(counted().map(class));
         let input_tokens = sum(|record| record.report.input_tokens);
         let cache_read_tokens = sum(|record| record.report.cache_read_tokens);
         let cache_write_tokens = sum(|record| record.report.cache_write_tokens);
         let output_tokens = sum(|record| record.report.output_tokens);
-        let exact_remainders = || {
-            counted().filter(|record| {
-                record.report.quality == Quality::Exact && record.report.origin() == UsageOrigin::Remainder
-            })
-        };
-        let last_remainder = |of: &UsageRecord| {
-            exact_remainders().filter(|record| record.launch_id == of.launch_id).map(|record| record.turn_id).max()
-        };
-        // Only a record that is not exact looks for its remainder, and the sets of one launch are small.
-        let covered = |record: &UsageRecord| last_remainder(record).is_some_and(|turn| record.turn_id <= turn);
-        let quality = counted()
-            .filter(|record| record.report.quality == Quality::Exact || !covered(record))
-            .map(|record| record.report.quality)
-            .min();
         Self {
             requests: requests(counted()),
             input_tokens,
@@ -68,23 +57,40 @@ impl Totals {
             cache_write_tokens,
             output_tokens,
             reasoning_tokens: sum(|record| record.report.reasoning_tokens),
-            total_tokens: add([input_tokens, cache_read_tokens, cache_write_tokens, output_tokens]),
+            total_tokens: add_known([input_tokens, cache_read_tokens, cache_write_tokens, output_tokens]),
             cost_usd: counted().filter_map(|record| record.report.reported_cost_usd).reduce(NanoUsd::saturating_add),
-            quality: quality.unwrap_or(Quality::Unknown),
+            quality: quality(counted).unwrap_or(Quality::Unknown),
         }
     }
 }
 
 /// Adds what is known; nothing known is unknown.
-fn add(values: impl IntoIterator<Item = Option<u64>>) -> Option<u64> {
+pub fn add_known(values: impl IntoIterator<Item = Option<u64>>) -> Option<u64> {
     values.into_iter().flatten().reduce(u64::saturating_add)
+}
+
+/// Returns the worst quality among the records of tokens that no exact remainder covers.
+fn quality<'a, I: Iterator<Item = &'a UsageRecord>>(records: impl Fn() -> I) -> Option<Quality> {
+    let mut last_remainder: BTreeMap<LaunchId, Option<TurnId>> = BTreeMap::new();
+    for record in records().filter(|record| record.report.quality == Quality::Exact) {
+        if record.report.origin() == UsageOrigin::Remainder {
+            let turn = last_remainder.entry(record.launch_id).or_insert(record.turn_id);
+            *turn = record.turn_id.max(*turn);
+        }
+    }
+    let covered =
+        |record: &UsageRecord| last_remainder.get(&record.launch_id).is_some_and(|turn| record.turn_id <= *turn);
+    records()
+        .filter(|record| record.report.origin() != UsageOrigin::Cost)
+        .map(|record| if covered(record) { Quality::Exact } else { record.report.quality })
+        .min()
 }
 
 fn requests<'a>(mut records: impl Iterator<Item = &'a UsageRecord>) -> Option<u64> {
     let mut seen = false;
     let count = records.try_fold(0_u64, |count, record| {
         let report = &record.report;
-        let prompt = add([report.input_tokens, report.cache_read_tokens, report.cache_write_tokens]);
+        let prompt = add_known([report.input_tokens, report.cache_read_tokens, report.cache_write_tokens]);
         seen |= report.origin() != UsageOrigin::Cost;
         match report.grain {
             Grain::Request => Some(count + 1),
@@ -101,10 +107,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::{
-        id::{LaunchId, TurnId},
-        usage::UsageReport,
-    };
+    use crate::usage::UsageReport;
 
     fn row(key: &str, turn: u128, grain: Grain, quality: Quality, input: u64, output: u64) -> UsageRow {
         UsageRow {

@@ -10,7 +10,7 @@ use crate::{
     money::NanoUsd,
     path::ArtifactPath,
     timestamp::Timestamp,
-    totals::Totals,
+    totals::{Totals, add_known},
     usage::UsageRow,
     words::{Coverage, InputOp, LaunchOutcome, PartialReason, TokenizerName, TurnStatus},
 };
@@ -320,10 +320,11 @@ impl TurnUsage {
         let counted = || rows.iter().filter(|row| row.replay_of.is_none()).map(|row| &row.record.report);
         Self {
             provider_input_tokens: totals.input_tokens,
-            provider_total_input_tokens: [totals.input_tokens, totals.cache_read_tokens, totals.cache_write_tokens]
-                .into_iter()
-                .flatten()
-                .reduce(u64::saturating_add),
+            provider_total_input_tokens: add_known([
+                totals.input_tokens,
+                totals.cache_read_tokens,
+                totals.cache_write_tokens,
+            ]),
             peak_input_tokens: counted().filter_map(|report| report.context_tokens).max(),
             context_window_tokens: counted().filter_map(|report| report.context_window_tokens).max(),
             provider_output_tokens: totals.output_tokens,
@@ -362,7 +363,13 @@ impl TurnRow {
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
+    use crate::{
+        usage::{UsageRecord, UsageReport},
+        words::{Grain, Quality},
+    };
 
     #[test]
     fn columns_that_disagree_are_no_state() {
@@ -376,6 +383,46 @@ mod tests {
         ] {
             assert!(TurnState::from_columns(ended_at, status, reason).is_err(), "{ended_at:?} {status} {reason:?}");
         }
+    }
+
+    #[test]
+    fn each_turn_says_what_its_own_records_say() {
+        let id = |n| TurnId::from_uuid(Uuid::from_u128(n));
+        let launch_id = LaunchId::from_uuid(Uuid::from_u128(9));
+        let turn = |n| Turn {
+            id: id(n),
+            launch_id,
+            ordinal: 1,
+            provider_turn_id: None,
+            started_at: Timestamp::UNIX_EPOCH,
+            state: TurnState::Running,
+            input_op: InputOp::Initial,
+            context_coverage: Coverage::Unknown,
+            tokenizer: None,
+            system_prompt_path: None,
+            task_prompt_path: None,
+            system_tokens: None,
+            task_tokens: None,
+            supplied_context_tokens: None,
+            context_gather_ms: 0,
+            context_render_ms: 0,
+            context_persist_ms: 0,
+            first_event_seq: None,
+            last_event_seq: None,
+            root_output: None,
+            basis: None,
+        };
+        let usage = |turn: Option<u128>, output| {
+            let report =
+                UsageReport { output_tokens: Some(output), ..UsageReport::new("msg", Grain::Request, Quality::Exact) };
+            UsageRow { record: UsageRecord { launch_id, turn_id: turn.map(id), report }, replay_of: None }
+        };
+        let rows = TurnRow::of_launch(
+            Vec::from([turn(1), turn(2), turn(3)]),
+            Vec::from([usage(Some(3), 10), usage(Some(1), 1), usage(None, 100), usage(Some(3), 20)]),
+        );
+        let output: Vec<_> = rows.iter().map(|row| (row.turn.id, row.usage.provider_output_tokens)).collect();
+        assert_eq!(output, [(id(1), Some(1)), (id(2), None), (id(3), Some(30))]);
     }
 
     #[test]

@@ -57,11 +57,11 @@ serde_as_text!(Agent);
 /// Where a usage record comes from, read off its key.
 ///
 /// Within one turn, records of finer origin stand instead of coarser ones: see [`supersedes`](Self::supersedes).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UsageOrigin {
     /// `event:<seq>`: one usage event of a stream without keys.
     Event,
-    /// `turn:<provider turn id>`: the provider's figure for a whole turn.
+    /// `turn:<turn id>`: the provider's figure for a whole turn.
     Turn,
     /// `cost:<turn id>`: what a result said in money; it carries no tokens and is never superseded.
     Cost,
@@ -72,6 +72,28 @@ pub enum UsageOrigin {
 }
 
 impl UsageOrigin {
+    /// Returns the key of a usage event.
+    pub fn event_key(seq: u64) -> String {
+        alloc::format!("event:{seq}")
+    }
+
+    /// Returns the key of the provider's figure for a turn.
+    pub fn turn_key(turn: TurnId) -> String {
+        alloc::format!("turn:{turn}")
+    }
+
+    /// Returns the key of what a result of the turn said in money.
+    pub fn cost_key(turn: TurnId) -> String {
+        alloc::format!("cost:{turn}")
+    }
+
+    /// Returns the key of what the n-th running total, counted from 1, holds of a model beyond the records before it.
+    ///
+    /// The model's `[…]` suffix is left out.
+    pub fn remainder_key(total: u64, model: &str) -> String {
+        alloc::format!("remainder:{total}:{}", base_model(model))
+    }
+
     /// Returns the origin that the key tells.
     pub fn of_key(key: &str) -> Self {
         match key.split_once(':') {
@@ -100,6 +122,9 @@ impl UsageOrigin {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsageReport {
     /// Its name, unique in its launch. A later report of the same key is merged into the earlier one.
+    ///
+    /// A request has the provider's own name for it. The beginnings `event:`, `turn:`, `cost:` and `remainder:` are
+    /// taken: they say what else a record is, see [`UsageOrigin`].
     pub key: String,
     /// The provider's own id of the reply, unique over all launches.
     pub request_key: Option<String>,

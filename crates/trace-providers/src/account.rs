@@ -14,7 +14,6 @@
 
 use alloc::{
     collections::{BTreeMap, BTreeSet, VecDeque},
-    format,
     string::String,
     vec::Vec,
 };
@@ -22,7 +21,7 @@ use core::mem;
 
 use trace_model::{
     money::NanoUsd,
-    usage::{UsageReport, base_model},
+    usage::{UsageOrigin, UsageReport, base_model},
     words::{Grain, Quality},
 };
 
@@ -320,7 +319,7 @@ impl Account {
         let (sum, cost) = self.before.entry(base);
         add(sum, difference(owed.classes, Classes::default()));
         *cost = cost.saturating_add(owed.cost.unwrap_or_default());
-        let key = format!("remainder:{}:{}", self.statements, if base.is_empty() { "unknown" } else { base });
+        let key = UsageOrigin::remainder_key(self.statements, if base.is_empty() { "unknown" } else { base });
         if self.remainders.len() == MAX_REMAINDERS {
             self.remainders.pop_front();
         }

@@ -2,6 +2,7 @@
 
 use std::{format, string::ToString, vec};
 
+use proptest::prelude::*;
 use uuid::Uuid;
 
 use super::*;
@@ -12,7 +13,7 @@ use crate::{
     money::NanoUsd,
     totals::Totals,
     turn::Outcome,
-    usage::{Agent, UsageReport, UsageRow},
+    usage::{Agent, UsageReport},
     words::{CaptureStatus, Grain, InputOp, Provider, Quality, TurnStatus},
 };
 
@@ -108,7 +109,7 @@ impl Feed {
 
     fn open(&mut self, ordinal: u32) {
         let payload = Payload::TurnOpened { turn: turn(ordinal), context_sha256: Sha256Hex::of(b"") };
-        assert_eq!(self.say(Some(ordinal), Agent::Main, payload), Boundary::Reached);
+        self.say(Some(ordinal), Agent::Main, payload);
     }
 
     fn end(&mut self, ordinal: u32, status: TurnStatus) {
@@ -135,9 +136,7 @@ impl Feed {
     }
 
     fn totals(&self) -> Totals {
-        let rows = |record: &UsageRecord| UsageRow { record: record.clone(), replay_of: None };
-        let keys: Vec<_> = self.fold.usage.clone().into_records().values().map(rows).collect();
-        Totals::of(&keys)
+        self.fold.totals()
     }
 
     fn turn(&self, ordinal: u32) -> &Turn {
@@ -192,8 +191,10 @@ fn text_is_no_boundary_and_what_opens_or_ends_is_one() {
     let mut feed = Feed::new();
     feed.open(1);
     assert_eq!(feed.delta(1, "x"), Boundary::No);
+    let opened = Payload::TurnOpened { turn: turn(2), context_sha256: Sha256Hex::of(b"") };
+    assert_eq!(feed.say(Some(2), Agent::Main, opened), Boundary::Reached);
     let ended = Payload::TurnEnded { status: TurnStatus::Failed, partial_reason: None };
-    assert_eq!(feed.say(Some(1), Agent::Main, ended), Boundary::Reached);
+    assert_eq!(feed.say(Some(2), Agent::Main, ended), Boundary::Reached);
 }
 
 #[test]
@@ -391,4 +392,52 @@ fn a_turn_whose_end_was_lost_ends_with_what_came_instead() {
     feed.say(None, Agent::Main, ended);
     assert_eq!(feed.turn(2).state.columns().2, Some(PartialReason::CaptureFailed));
     assert!(feed.fold.running_turn().is_none());
+}
+
+#[test]
+fn usage_of_a_turn_whose_opening_is_damaged_belongs_to_none() {
+    let mut feed = Feed::new();
+    feed.usage(1, request("msg_1", 10, 1));
+    let rows = feed.fold.into_rows();
+    assert_eq!(rows.usage["msg_1"].turn_id, None);
+}
+
+#[test]
+fn a_known_cost_of_a_turn_is_not_erased_by_a_later_figure_without_one() {
+    let mut feed = Feed::new();
+    feed.open(1);
+    let cost = Some(NanoUsd::from_nanos(5));
+    feed.usage(1, UsageReport { reported_cost_usd: cost, ..tokens("turn:1", Grain::Turn, Quality::Exact, 10, 1) });
+    feed.usage(1, tokens("turn:1", Grain::Turn, Quality::Exact, 12, 2));
+    assert_eq!((feed.totals().cost_usd, feed.totals().input_tokens), (cost, Some(12)));
+}
+
+proptest! {
+    /// Lines may be lost, repeated and swapped: the rows are ones that a ledger takes all the same.
+    #[test]
+    fn whatever_lines_are_left_the_rows_fit_together(
+        script in prop::collection::vec((0_u8..6, 1_u32..4, 0_u8..4), 0..40),
+    ) {
+        let mut feed = Feed::new();
+        for (what, ordinal, key) in script {
+            match what {
+                0 => feed.open(ordinal),
+                1 => feed.end(ordinal, TurnStatus::Completed),
+                2 => feed.usage(ordinal, request(&format!("msg_{key}"), 10, 1)),
+                3 => feed.usage(ordinal, tokens(&format!("event:{key}"), Grain::Request, Quality::Exact, 5, 1)),
+                4 => feed.usage(ordinal, tokens("remainder:1:m", Grain::Turn, Quality::Exact, 100, 9)),
+                _ => { feed.delta(ordinal, "text"); }
+            }
+        }
+        let rows = feed.fold.into_rows();
+        prop_assert!(rows.turns.is_sorted_by(|a, b| a.turn.ordinal < b.turn.ordinal));
+        let turns: BTreeSet<TurnId> = rows.turns.iter().map(|rows| rows.turn.id).collect();
+        prop_assert_eq!(turns.len(), rows.turns.len());
+        let running = rows.turns.iter().filter(|rows| rows.turn.state == TurnState::Running).count();
+        prop_assert!(running <= 1);
+        for record in rows.usage.values() {
+            prop_assert_eq!(record.launch_id, launch_id());
+            prop_assert!(record.turn_id.is_none_or(|turn| turns.contains(&turn)));
+        }
+    }
 }

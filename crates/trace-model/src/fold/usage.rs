@@ -16,16 +16,17 @@ use crate::{
 #[derive(Debug, Default, Clone)]
 pub(super) struct UsageFold {
     records: BTreeMap<String, UsageRecord>,
-    /// The keys of each turn that a finer record can replace or be replaced by, and of the remainders; requests are
-    /// too many to be listed.
-    coarse: BTreeMap<Option<TurnId>, BTreeSet<String>>,
-    /// The turns that hold a record of a request or a remainder.
-    keyed_turns: BTreeSet<Option<TurnId>>,
+    /// What each turn has of each origin, with the keys; requests are too many to be listed, and none replaces them.
+    origins: BTreeMap<Option<TurnId>, BTreeMap<UsageOrigin, BTreeSet<String>>>,
 }
 
 impl UsageFold {
     pub(super) fn get(&self, key: &str) -> Option<&UsageRecord> {
         self.records.get(key)
+    }
+
+    pub(super) fn records(&self) -> impl Iterator<Item = &UsageRecord> {
+        self.records.values()
     }
 
     pub(super) fn into_records(self) -> BTreeMap<String, UsageRecord> {
@@ -36,56 +37,33 @@ impl UsageFold {
     pub(super) fn add(&mut self, mut record: UsageRecord) -> BTreeSet<String> {
         let key = record.report.key.clone();
         let origin = record.report.origin();
-        let old = self.records.get(&key);
-        if let Some(old) = old {
+        if let Some(old) = self.records.get(&key) {
             // A record stays with the turn that it was first seen in.
             record.turn_id = old.turn_id.or(record.turn_id);
         }
-        let turn = record.turn_id;
-        if self.is_superseded(turn, origin) {
+        let of_turn = self.origins.entry(record.turn_id).or_default();
+        if of_turn.keys().any(|finer| finer.supersedes(origin)) {
             return BTreeSet::new();
         }
-        let mut changed = self.remove_superseded(turn, origin);
+        let mut changed = BTreeSet::new();
+        for (_, keys) in of_turn.extract_if(.., |coarser, _| origin.supersedes(*coarser)) {
+            changed.extend(keys);
+        }
+        let listed = of_turn.entry(origin).or_default();
+        if origin != UsageOrigin::Request {
+            listed.insert(key.clone());
+        }
+        for replaced in &changed {
+            self.records.remove(replaced);
+        }
         let before = self.records.remove(&key);
-        let before_report = before.as_ref().map(|before| before.report.clone());
-        // The provider's figure of a turn is replaced by its next figure; any other record is completed.
-        let record = match before {
-            Some(before) if origin != UsageOrigin::Turn => UsageRecord::merge(&before, &record),
-            _ => record,
-        };
+        let record = before.as_ref().map_or_else(|| record.clone(), |before| UsageRecord::merge(before, &record));
         if origin == UsageOrigin::Request {
-            self.keyed_turns.insert(turn);
-            changed.extend(self.lessen_remainders(&record, before_report.as_ref()));
-        } else {
-            self.coarse.entry(turn).or_default().insert(key.clone());
-            if origin == UsageOrigin::Remainder {
-                self.keyed_turns.insert(turn);
-            }
+            changed.extend(self.lessen_remainders(&record, before.as_ref().map(|before| &before.report)));
         }
         self.records.insert(key.clone(), record);
         changed.insert(key);
         changed
-    }
-
-    fn is_superseded(&self, turn: Option<TurnId>, origin: UsageOrigin) -> bool {
-        let by_key = self.keyed_turns.contains(&turn) && UsageOrigin::Request.supersedes(origin);
-        by_key || self.coarse_keys(turn).any(|key| UsageOrigin::of_key(key).supersedes(origin))
-    }
-
-    fn remove_superseded(&mut self, turn: Option<TurnId>, origin: UsageOrigin) -> BTreeSet<String> {
-        let replaced: BTreeSet<String> =
-            self.coarse_keys(turn).filter(|key| origin.supersedes(UsageOrigin::of_key(key))).cloned().collect();
-        for key in &replaced {
-            self.records.remove(key);
-        }
-        if let Some(keys) = self.coarse.get_mut(&turn) {
-            keys.retain(|key| !replaced.contains(key));
-        }
-        replaced
-    }
-
-    fn coarse_keys(&self, turn: Option<TurnId>) -> impl Iterator<Item = &String> {
-        self.coarse.get(&turn).into_iter().flatten()
     }
 
     /// Takes what a record adds from the remainders that held it, and returns their keys.
@@ -96,10 +74,10 @@ impl UsageFold {
     fn lessen_remainders(&mut self, record: &UsageRecord, before: Option<&UsageReport>) -> Vec<String> {
         let model = record.report.model.as_deref().map(base_model);
         let mut holders: Vec<(bool, String)> = self
-            .coarse
+            .origins
             .range(record.turn_id..)
-            .flat_map(|(_, keys)| keys)
-            .filter(|key| UsageOrigin::of_key(key) == UsageOrigin::Remainder)
+            .filter_map(|(_, of_turn)| of_turn.get(&UsageOrigin::Remainder))
+            .flatten()
             .map(|key| {
                 let of = self.records.get(key).and_then(|remainder| remainder.report.model.as_deref());
                 (of.map(base_model) == model, key.clone())
