@@ -10,6 +10,7 @@ use trace_model::{
     event::{ConversationEvent, RawSpan, Receipt},
     id::{LaunchId, RunId, TurnId},
     money::NanoUsd,
+    totals::Totals,
     turn::{Basis, Outcome},
     usage::{Agent, UsageReport},
     words::{InputOp, OutputStream, TokenizerName},
@@ -262,6 +263,18 @@ impl Capture {
     /// Returns how recording goes.
     pub fn status(&self) -> CaptureReport {
         self.handle.as_ref().map(|handle| handle.live.report()).unwrap_or_default()
+    }
+
+    /// Returns what the launch's usage adds up to by its own events, or `None` if it has ended or is disabled.
+    pub(crate) fn totals(&self) -> Option<Totals> {
+        self.handle.as_ref().and_then(|handle| handle.live.totals())
+    }
+
+    /// Takes note of something that went wrong around the capture: it makes the capture partial.
+    pub(crate) fn record_trouble(&self, reason: &str) {
+        if let Some(handle) = &self.handle {
+            handle.live.take_trouble(reason);
+        }
     }
 
     fn record(&self, input: impl FnOnce() -> Input) {

@@ -105,7 +105,7 @@ struct Shared {
 
 impl CaptureEnv {
     /// How long the last handle of an environment waits for the ledger when it is dropped.
-    pub const FLUSH_LIMIT: Duration = Duration::from_secs(5);
+    pub const FLUSH_LIMIT: Duration = Duration::from_secs(2);
 
     /// Returns an environment of those parts. Its thread starts now and ends when nothing needs it any more.
     pub fn new(parts: EnvParts) -> Self {

@@ -25,6 +25,7 @@ use trace_model::{
     money::NanoUsd,
     rows::BoundaryRows,
     timestamp::Timestamp,
+    totals::Totals,
     turn::{EndStatus, Outcome, Turn},
     usage::Agent,
     words::{PartialReason, Provider, TokenizerName},
@@ -94,6 +95,11 @@ impl Recording {
     /// Returns the encoding of the last turn's token counts.
     pub(crate) fn tokenizer(&self) -> Option<TokenizerName> {
         self.fold.turns().next_back().and_then(|turn| turn.tokenizer)
+    }
+
+    /// Returns what the launch's usage adds up to. What it replays of other launches is not known here, and counts.
+    pub(crate) fn totals(&self) -> Totals {
+        self.fold.totals()
     }
 
     pub(crate) fn trouble(&self) -> Option<&str> {

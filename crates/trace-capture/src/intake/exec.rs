@@ -40,6 +40,7 @@ use trace_attribution::PreparedTurnContext;
 use trace_model::{
     id::LaunchId,
     path::ArtifactPath,
+    totals::Totals,
     turn::Outcome,
     words::{OutputStream, Provider},
 };
@@ -56,6 +57,7 @@ use crate::{
 };
 
 pub use process::ProcessEnd;
+pub use signals::restore_signals;
 pub use streams::Outputs;
 
 /// The variable that names the run to a recorder inside of the agent.
@@ -184,6 +186,9 @@ pub struct ExecReport {
     pub recorded: Recorded,
     /// The turns that the launch had.
     pub turns: u64,
+    /// What its usage adds up to by its own events alone, if there is a launch. Only the ledger knows what of it is a
+    /// replay of another launch.
+    pub totals: Option<Totals>,
     /// Streams that another process still held after the agent's exit. What it prints there is lost.
     pub held_open: Vec<OutputStream>,
     /// Streams that could not be passed on to their end, and why. The agent found them closed.
@@ -215,6 +220,7 @@ impl Exec {
     /// Runs the agent to its end, and ends the launch.
     ///
     /// Without a launch nothing is recorded: then the agent has our own outputs, and only signals pass through here.
+    /// Afterwards they are still caught and do nothing: see [`restore_signals`].
     ///
     /// # Errors
     ///
@@ -274,6 +280,7 @@ fn conclude(
     let Output { pumps, interpreted } = output;
     let outcome = interpreted.turns.outcome(end);
     let recorded = if interpreted.conversation { Recorded::Conversation } else { Recorded::PromptOnly };
+    let totals = launch.and_then(|launch| launch.capture.totals());
     if let Some(launch) = launch {
         launch.capture.blocking_finish(outcome, recorded);
     }
@@ -291,6 +298,7 @@ fn conclude(
         outcome,
         recorded,
         turns: interpreted.turns.count(),
+        totals,
         held_open,
         broken,
         notes: interpreted.notes,

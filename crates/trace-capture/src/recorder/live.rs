@@ -16,6 +16,7 @@ use trace_model::{
     id::{LaunchId, RunId, TurnId},
     path::ArtifactPath,
     rows::BoundaryRows,
+    totals::Totals,
     words::{OutputStream, TokenizerName},
 };
 use trace_providers::SessionScanner;
@@ -210,6 +211,14 @@ impl Live {
         }
     }
 
+    /// Returns what the usage adds up to, while the launch is open.
+    pub(crate) fn totals(&self) -> Option<Totals> {
+        match &*self.state() {
+            State::Open(writer) => Some(writer.recording.totals()),
+            State::Closed(_) => None,
+        }
+    }
+
     pub(crate) fn report(&self) -> CaptureReport {
         let report = match &*self.state() {
             State::Open(writer) => writer.report(),
@@ -222,7 +231,7 @@ impl Live {
         self.index_pending.store(pending, Ordering::Release);
     }
 
-    pub(super) fn take_trouble(&self, reason: &str) {
+    pub(crate) fn take_trouble(&self, reason: &str) {
         if let State::Open(writer) = &mut *self.state() {
             writer.take_trouble(reason);
         }

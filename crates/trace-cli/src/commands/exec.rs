@@ -13,16 +13,14 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use pollster::FutureExt;
 use trace_capture::{
     CaptureEnv, CaptureReport, EnvParts, Home, MemoryLedger, OpenError, Recorded, Start,
-    intake::exec::{AgentCommand, AgentInput, Exec, ExecError, ExecLaunch, ExecReport, Outputs},
+    intake::exec::{AgentCommand, AgentInput, Exec, ExecError, ExecLaunch, ExecReport, Outputs, restore_signals},
     open_home_ledger,
 };
 use trace_model::{
     id::LaunchId,
     ledger::Ledger,
-    totals::Totals,
     words::{LaunchOutcome, Provider},
 };
 
@@ -102,7 +100,6 @@ impl Agent {
 struct RecordedLaunch {
     id: LaunchId,
     status: CaptureReport,
-    totals: Option<Totals>,
 }
 
 /// Runs the agent under capture.
@@ -115,7 +112,7 @@ fn record(args: &ExecArgs, agent: &Agent, app: &App) -> anyhow::Result<(ExecRepo
     let home = Home::open_real(&path).with_context(|| format!("cannot open {}", path.display()))?;
     let ledger = open_ledger(&home, app)?;
     let machine = labels::machine(&app.environment);
-    let parts = EnvParts { machine, ..EnvParts::new(home.clone(), Arc::clone(&ledger)) };
+    let parts = EnvParts { machine, ..EnvParts::new(home.clone(), ledger) };
     let labels = labels::labels(&app.environment, &parts, app.messages)?;
     let provider = args.provider.clone().or_else(|| agent.command.provider()).unwrap_or(Provider::Unknown);
     let is_interactive = app.environment.stdin.is_terminal() && app.environment.stdout.is_terminal();
@@ -125,11 +122,11 @@ fn record(args: &ExecArgs, agent: &Agent, app: &App) -> anyhow::Result<(ExecRepo
     let env = CaptureEnv::new(parts);
     let launch = ExecLaunch::begin(&env, &home, labels, prepared, start)?;
     let report = agent.run(Some(&launch))?;
-    // Now the ledger has had its time.
+    // Where that fails, nobody can cut the wait short; it is short all the same.
+    let _ = restore_signals();
+    // This gives the ledger its time. It is not asked for anything: whoever holds it would hold us as well.
     drop(env);
-    let id = launch.id();
-    let totals = ledger.usage(id).block_on().ok().map(|usage| Totals::of(&usage));
-    Ok((report, RecordedLaunch { id, status: launch.capture().status(), totals }))
+    Ok((report, RecordedLaunch { id: launch.id(), status: launch.capture().status() }))
 }
 
 /// Opens the home's ledger. Without it the artifacts are recorded all the same, and the ledger can be made from them.
@@ -179,7 +176,8 @@ fn tell(args: &ExecArgs, report: &ExecReport, recorded: &RecordedLaunch, app: &A
 
 /// Returns the one line that says what is on record now, and where to see it.
 fn summary(report: &ExecReport, recorded: &RecordedLaunch) -> String {
-    let RecordedLaunch { id, status, totals } = recorded;
+    let RecordedLaunch { id, status } = recorded;
+    let totals = &report.totals;
     let parts = [
         Some(format!("{}, {}", LaunchOutcome::from(report.outcome), figures::counted(report.turns, "turn"))),
         totals
@@ -194,8 +192,12 @@ fn summary(report: &ExecReport, recorded: &RecordedLaunch) -> String {
             format!("{notes} on the output, the first at byte {}: {}", note.offset, note.kind)
         }),
         report.unread.as_ref().map(|error| format!("the record could not be read back: {error}")),
-        status.index_pending.then(|| "not in the ledger yet".to_owned()),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    format!("recorded {}: {}; see `trace show {}`", id.short(), parts.join(", "), id.short())
+    let next = if status.index_pending {
+        "the ledger did not take it, and `trace reindex` brings it there".to_owned()
+    } else {
+        format!("see `trace show {}`", id.short())
+    };
+    format!("recorded {}: {}; {next}", id.short(), parts.join(", "))
 }

@@ -3,6 +3,8 @@
 mod bench;
 mod capture;
 mod ends;
+#[cfg(feature = "sqlite")]
+mod locked;
 mod sessions;
 mod signals;
 mod streams;

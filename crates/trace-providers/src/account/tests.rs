@@ -1,6 +1,6 @@
 //! Unit tests of the account.
 
-use std::vec;
+use std::{format, vec};
 
 use super::*;
 

@@ -2,13 +2,14 @@
 
 use std::{
     fs, io,
-    sync::Arc,
+    sync::{Arc, atomic::AtomicBool},
     thread::{self, JoinHandle},
 };
 
 use rustix::process::Signal;
 use signal_hook::{
     consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2},
+    flag,
     iterator::{Handle, SignalsInfo, exfiltrator::WithOrigin},
     low_level::siginfo::Origin,
 };
@@ -25,17 +26,34 @@ const FORWARDED: [i32; 6] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2]
 /// A caught signal is at its default in a program that we start; an ignored one would stay ignored there. What was
 /// ignored before, as under `nohup`, is left so: that was meant for the agent.
 pub(super) fn forward_to(process: &Arc<Process>) -> io::Result<Forwarding> {
-    let ignored = ignored_signals();
-    let caught = FORWARDED.into_iter().filter(|&signal| !is_in(ignored, signal));
-    // To whoever ignores this one, the system does not tell how its children ended.
-    let caught = caught.chain([SIGCHLD]);
-    let mut signals = SignalsInfo::<WithOrigin>::new(caught)?;
+    // To whoever ignores the last one, the system does not tell how its children ended.
+    let mut signals = SignalsInfo::<WithOrigin>::new(not_ignored().chain([SIGCHLD]))?;
     let handle = signals.handle();
     let process = Arc::clone(process);
     let forward =
         move || signals.forever().filter_map(|origin| forwarded(&origin)).for_each(|signal| process.signal(signal));
     let thread = thread::Builder::new().name("trace-signals".to_owned()).spawn(forward)?;
     Ok(Forwarding { handle, thread: Some(thread) })
+}
+
+/// Lets each signal that was forwarded do by default again what it does to a process: end it.
+///
+/// After [`Exec::run`](super::Exec::run) they stay caught and do nothing, as they may be another's in this process by
+/// now. A command that does nothing but run one agent calls this behind it, so that nobody waits for it against their
+/// will. What was ignored before, as under `nohup`, stays ignored.
+///
+/// # Errors
+///
+/// Those of the system, which then takes no handler of any kind.
+pub fn restore_signals() -> io::Result<()> {
+    let always = Arc::new(AtomicBool::new(true));
+    not_ignored().try_for_each(|signal| flag::register_conditional_default(signal, Arc::clone(&always)).map(drop))
+}
+
+/// Returns the forwarded signals but those that are ignored in this process.
+fn not_ignored() -> impl Iterator<Item = i32> {
+    let ignored = ignored_signals();
+    FORWARDED.into_iter().filter(move |&signal| !is_in(ignored, signal))
 }
 
 /// The thread that forwards signals. Dropping it ends the thread; the signals stay caught, and do nothing.

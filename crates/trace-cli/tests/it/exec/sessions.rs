@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::bench::{Bench, stderr};
 
-fn session(name: &str) -> PathBuf {
+pub(super) fn session(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/sessions").join(name)
 }
 
