@@ -122,3 +122,18 @@ impl Drop for Shared {
         self.recorder.flush(CaptureEnv::FLUSH_LIMIT);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_ascend_even_where_the_clock_goes_back() {
+        let source = UuidV7Source::default();
+        let millis = [5, 5, 9, 2, 2, 9, 1, 10].into_iter().cycle().take(10_000);
+        let times = millis.filter_map(|millis| Timestamp::from_micros(1_790_000_000_000_000 + millis * 1_000));
+        let ids: Vec<_> = times.map(|now| source.next(now)).collect();
+        assert!(ids.is_sorted_by(|earlier, later| earlier < later));
+        assert!(ids.iter().all(|id| id.get_version_num() == 7));
+    }
+}

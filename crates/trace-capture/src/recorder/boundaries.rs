@@ -152,15 +152,13 @@ impl Thread {
         self.sync(live);
         let ended = live.end();
         self.sync(live);
-        // A launch whose end could not be written keeps its files: the end is tried again when its last handle is
-        // dropped, and then no more.
+        // A launch whose end could not be written stays open: the end is tried again when its last handle is dropped,
+        // and then no more.
         if ended || ending == Ending::Dropped {
             self.open.remove(&live.id);
         }
         if live.has_changes() {
             self.index.note(live);
-        } else if ending == Ending::Dropped {
-            live.give_up();
         }
         self.index.wait_for(live, Instant::now(), reply);
     }

@@ -296,14 +296,6 @@ impl Live {
         changes
     }
 
-    /// Closes the files of a launch that cannot be ended.
-    pub(super) fn give_up(&self) {
-        let mut state = self.state();
-        if let State::Open(writer) = &*state {
-            *state = State::Closed(writer.report());
-        }
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         // Whoever panicked left whole lines in the file: the next append cuts off anything else.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

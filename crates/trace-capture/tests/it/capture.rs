@@ -7,6 +7,7 @@ mod files;
 mod hooked;
 mod kill;
 mod ledgers;
+#[cfg(feature = "sqlite")]
 mod processes;
 mod receipts;
 mod runtimes;

@@ -3,4 +3,5 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as the tests do")]
 
 mod artifacts;
+mod backend;
 mod capture;

@@ -199,7 +199,7 @@ fn a_poisoned_lock_does_not_panic_the_agent() {
     let files = SimulatedFiles::new();
     let home = home_on(&files);
     let clock = Arc::new(BreakingClock { ticks: TickingClock::new(), breaks: AtomicBool::new(false) });
-    let env = env_with_clock(&home, Arc::new(MemoryLedger::new()), Arc::clone(&clock) as Arc<dyn Clock>);
+    let env = env_with_clock(&home, Arc::new(MemoryLedger::new()), clock.clone());
     let capture = begin(&env);
     clock.breaks.store(true, Ordering::SeqCst);
     let broken = catch_unwind(AssertUnwindSafe(|| capture.record_stream_event(text("lost"))));

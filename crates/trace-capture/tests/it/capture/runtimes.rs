@@ -104,3 +104,10 @@ fn many_launches_are_recorded_at_once() {
     assert_eq!(launches.len(), 8);
     assert!(launches.iter().all(|launch| launch["launch"]["conversation_event_count"] == 104));
 }
+
+#[test]
+fn a_handle_goes_to_any_thread() {
+    fn check<T: Clone + Send + Sync + 'static>(_: &T) {}
+    check(&Capture::disabled());
+    check(&Rig::new().env);
+}

@@ -83,6 +83,7 @@ fn recorded(root: &Path, kind: LedgerKind) -> (Home, Arc<dyn Ledger>) {
     (home, ledger)
 }
 
+#[cfg(feature = "sqlite")]
 #[test]
 fn a_scripted_session_is_the_same_on_every_ledger_and_after_a_reindex() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,7 @@
 //! Turns, seen from the files.
 
-use trace_capture::Recorded;
+use serde_json::Value;
+use trace_capture::{Capture, PreparedTurnContext, Prompts, Recorded, StreamEvent, TokenizerName};
 use trace_model::{
     event::Payload,
     turn::{EndStatus, Outcome, TurnState},
@@ -8,7 +9,7 @@ use trace_model::{
 };
 use trace_testkit::Effect;
 
-use super::support::{Rig, dump, events, kinds, prompt, text};
+use super::support::{Rig, dump, events, kinds, labels, prompt, start, text};
 
 #[test]
 fn the_files_of_a_turn_are_on_disk_before_it_is_opened() {
@@ -88,7 +89,35 @@ fn an_empty_system_prompt_is_absent_and_leaves_no_file() {
     let capture = rig.begin();
     capture.blocking_begin_turn(InputOp::Message, "").unwrap();
     let turns = dump(&*rig.ledger)[0]["turns"].clone();
-    assert_eq!(turns[1]["turn"]["system_prompt_path"], serde_json::Value::Null);
+    assert_eq!(turns[1]["turn"]["system_prompt_path"], Value::Null);
     assert!(turns[1]["turn"]["task_prompt_path"].as_str().unwrap().ends_with("turns/0002-task.md"));
     assert!(!rig.files.paths().iter().any(|path| path.ends_with("0002-system.md")));
+}
+
+#[test]
+fn unknown_input_has_no_tokens_and_is_known_by_its_totals_once_usage_comes() {
+    let rig = Rig::new();
+    let capture = Capture::blocking_begin(&rig.env, labels(), PreparedTurnContext::unknown(), start()).unwrap();
+    assert_eq!(kinds(&events(&rig.home)), ["turn_opened"], "there is no input to tell");
+    let turn = || dump(&*rig.ledger)[0]["turns"][0]["turn"].clone();
+    assert_eq!((&turn()["context_coverage"], &turn()["supplied_context_tokens"]), (&"unknown".into(), &Value::Null));
+    capture.record_stream_event(StreamEvent::Usage {
+        input_tokens: Some(5),
+        output_tokens: Some(1),
+        cache_read_tokens: None,
+    });
+    capture.blocking_finish(Outcome::Completed, Recorded::Conversation);
+    assert_eq!(turn()["context_coverage"], "provider_total_only");
+    assert_eq!(turn()["supplied_context_tokens"], Value::Null, "what was sent is still not known");
+}
+
+#[test]
+fn a_follow_up_is_counted_in_the_encoding_of_the_turn_before_it() {
+    let rig = Rig::new();
+    let prompts = Prompts { system: None, task: Some("Fix the parser.".to_owned()) };
+    let prepared = PreparedTurnContext::from_prompts(TokenizerName::O200kBase, prompts);
+    let capture = Capture::blocking_begin(&rig.env, labels(), prepared, start()).unwrap();
+    capture.blocking_begin_turn(InputOp::Message, "Again.").unwrap();
+    let turns = dump(&*rig.ledger)[0]["turns"].clone();
+    assert_eq!(turns[1]["turn"]["tokenizer"], "o200k_base");
 }

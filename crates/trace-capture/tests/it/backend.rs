@@ -1,0 +1,58 @@
+//! Which ledger a home is opened with.
+
+use trace_capture::{Home, LedgerConfig, LedgerKind, OpenError, open_home_ledger, open_ledger};
+
+fn home(folder: &tempfile::TempDir) -> Home {
+    Home::open_real(folder.path()).unwrap()
+}
+
+#[test]
+fn every_kind_is_read_from_its_word_and_no_other() {
+    for kind in LedgerKind::ALL {
+        assert_eq!(kind.to_string().parse::<LedgerKind>().unwrap(), *kind);
+    }
+    let error = "postgres".parse::<LedgerKind>().unwrap_err();
+    assert_eq!(error.to_string(), "\"postgres\" is no ledger; there are memory and sqlite");
+}
+
+#[test]
+fn the_first_ledger_of_a_home_becomes_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = home(&folder);
+    assert_eq!(home.config().unwrap(), None);
+    open_home_ledger(&home, None).unwrap();
+    let first = LedgerKind::ALL.iter().copied().find(|kind| kind.is_compiled()).unwrap();
+    assert_eq!(home.config().unwrap().unwrap().ledger, first);
+    open_home_ledger(&home, Some(LedgerKind::Memory)).unwrap();
+    assert_eq!(home.config().unwrap().unwrap().ledger, first, "a memory ledger opens any home and changes none");
+}
+
+#[test]
+fn a_home_remembers_its_memory_ledger_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = home(&folder);
+    open_home_ledger(&home, Some(LedgerKind::Memory)).unwrap();
+    open_home_ledger(&home, None).unwrap();
+    assert_eq!(home.config().unwrap().unwrap().ledger, LedgerKind::Memory);
+    assert!(!folder.path().join("ledger.db").exists());
+}
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn a_ledger_that_cannot_be_opened_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("no such folder/ledger.db");
+    let error = open_ledger(&LedgerConfig::Sqlite { path }).unwrap_err();
+    assert!(matches!(error, OpenError::Ledger { kind: LedgerKind::Sqlite, .. }), "{error:?}");
+}
+
+#[cfg(not(feature = "sqlite"))]
+#[test]
+fn a_ledger_that_is_not_compiled_in_names_its_feature() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let opened = open_ledger(&LedgerConfig::Sqlite { path });
+    assert!(matches!(opened, Err(OpenError::NotCompiled { feature: "sqlite", .. })), "{opened:?}");
+    let error = open_home_ledger(&home(&folder), Some(LedgerKind::Sqlite)).unwrap_err();
+    assert_eq!(error.to_string(), "the sqlite ledger is not compiled in; build with the feature `sqlite`");
+}
