@@ -197,8 +197,6 @@ pub struct ExecReport {
     pub notes: u64,
     /// The first of them.
     pub first_note: Option<Note>,
-    /// Why the output was not understood to its end, where it could not be read back.
-    pub unread: Option<io::Error>,
 }
 
 /// Why an agent could not be run.
@@ -280,10 +278,6 @@ fn conclude(
     let Output { pumps, interpreted } = output;
     let outcome = interpreted.turns.outcome(end);
     let recorded = if interpreted.conversation { Recorded::Conversation } else { Recorded::PromptOnly };
-    let totals = launch.and_then(|launch| launch.capture.totals());
-    if let Some(launch) = launch {
-        launch.capture.blocking_finish(outcome, recorded);
-    }
     let (mut held_open, mut broken) = (Vec::new(), Vec::new());
     for (stream, end) in pumps {
         match end {
@@ -291,6 +285,16 @@ fn conclude(
             PumpEnd::HeldOpen => held_open.push(stream),
             PumpEnd::Failed(error) => broken.push((stream, error)),
         }
+    }
+    let totals = launch.and_then(|launch| launch.capture.totals());
+    if let Some(ExecLaunch { capture, .. }) = launch {
+        for (stream, error) in &broken {
+            capture.record_trouble(&format!("the agent's {stream} was closed before its end: {error}"));
+        }
+        if let Some(error) = &interpreted.failure {
+            capture.record_trouble(&format!("the output was not understood to its end: {error}"));
+        }
+        capture.blocking_finish(outcome, recorded);
     }
     ExecReport {
         end,
@@ -303,6 +307,8 @@ fn conclude(
         broken,
         notes: interpreted.notes,
         first_note: interpreted.first_note,
-        unread: interpreted.failure,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -191,7 +191,6 @@ fn summary(report: &ExecReport, recorded: &RecordedLaunch) -> String {
             let notes = figures::counted(report.notes, "note");
             format!("{notes} on the output, the first at byte {}: {}", note.offset, note.kind)
         }),
-        report.unread.as_ref().map(|error| format!("the record could not be read back: {error}")),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let next = if status.index_pending {

@@ -54,8 +54,15 @@ pub(super) struct Interpreted {
     pub(super) notes: u64,
     /// The first thing that could not.
     pub(super) first_note: Option<Note>,
-    /// Why the record could not be read to its end.
+    /// Why the record was not read to its end.
     pub(super) failure: Option<io::Error>,
+}
+
+impl Interpreted {
+    /// Returns what is left of an interpretation of which nothing but its failure is known.
+    pub(super) fn failed(error: io::Error) -> Self {
+        Self { failure: Some(error), ..Self::default() }
+    }
 }
 
 impl Interpretation {

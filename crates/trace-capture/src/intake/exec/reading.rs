@@ -18,8 +18,8 @@ use super::{
 /// The threads that read an agent's output: a pump for each recorded stream, and the interpretation of standard output.
 #[derive(Debug, Default)]
 pub(super) struct Reading<'scope> {
-    pumps: Vec<(OutputStream, ScopedJoinHandle<'scope, PumpEnd>)>,
-    interpretation: Option<ScopedJoinHandle<'scope, Interpreted>>,
+    pub(super) pumps: Vec<(OutputStream, ScopedJoinHandle<'scope, PumpEnd>)>,
+    pub(super) interpretation: Option<ScopedJoinHandle<'scope, Interpreted>>,
 }
 
 /// What came of the reading.
@@ -69,8 +69,9 @@ impl<'scope> Reading<'scope> {
         let died = || io::Error::other("the thread that passed it on died");
         let end = |pump: ScopedJoinHandle<'_, PumpEnd>| pump.join().unwrap_or_else(|_| PumpEnd::Failed(died()));
         let pumps = self.pumps.into_iter().map(|(stream, pump)| (stream, end(pump))).collect();
-        let interpreted = self.interpretation.and_then(|thread| thread.join().ok()).unwrap_or_default();
-        Output { pumps, interpreted }
+        let died = || Interpreted::failed(io::Error::other("the thread that read it died"));
+        let interpreted = self.interpretation.map(|thread| thread.join().unwrap_or_else(|_| died()));
+        Output { pumps, interpreted: interpreted.unwrap_or_default() }
     }
 }
 
