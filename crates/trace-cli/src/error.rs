@@ -38,7 +38,7 @@ impl<T, E: Into<anyhow::Error>> Advise<T> for Result<T, E> {
     }
 }
 
-/// A command line that asks for what makes no sense; clap cannot see it.
+/// A command line that asks for what makes no sense; clap cannot see it. It stands alone, or as the context of a cause.
 #[derive(Debug)]
 pub(crate) struct WrongUsage(pub(crate) String);
 
@@ -67,9 +67,11 @@ impl Verdict {
         let is_closed_pipe = |cause: &(dyn Error + 'static)| {
             cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
         };
+        // The chain of an advised error begins below the error itself.
+        let told = error.downcast_ref::<Advised>().map_or(error, |advised| &advised.error);
         if error.chain().any(is_closed_pipe) {
             Self::Quiet
-        } else if error.chain().any(<dyn Error>::is::<WrongUsage>) {
+        } else if told.is::<WrongUsage>() {
             Self::WrongUsage
         } else {
             Self::Failure
@@ -110,6 +112,10 @@ mod tests {
         assert_eq!(Verdict::of(&closed().into()), Verdict::Quiet);
         assert_eq!(Verdict::of(&anyhow::Error::from(closed()).context("cannot print")), Verdict::Quiet);
         assert_eq!(Verdict::of(&WrongUsage("no".to_owned()).into()), Verdict::WrongUsage);
+        let caused = anyhow!("no such file").context(WrongUsage("no".to_owned()));
+        assert_eq!(Verdict::of(&caused), Verdict::WrongUsage);
+        let advised = Err::<(), _>(caused).advise(|| "look".to_owned()).unwrap_err();
+        assert_eq!(Verdict::of(&advised), Verdict::WrongUsage);
         assert_eq!(Verdict::of(&anyhow!("no")), Verdict::Failure);
     }
 }

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, Error};
 use clap::{
     ArgGroup, Args,
     builder::{OsStringValueParser, TypedValueParser},
@@ -15,7 +15,10 @@ use clap::{
 use trace_attribution::{AssetSpec, PreparedTurnContext, Prompts};
 use trace_model::words::{AssetKind, Channel, Scope, TokenizerName};
 
-use crate::{args::words, error::Advise};
+use crate::{
+    args::words,
+    error::{Advise, WrongUsage},
+};
 
 /// The part of the help that these options stand in.
 const HEADING: &str = "Prompts";
@@ -107,6 +110,8 @@ impl PromptArgs {
 
     /// Reads the files and attributes the prompts; without any prompt the context is unknown.
     ///
+    /// A file that cannot be read, or does not hold what its option asks for, is wrong usage.
+    ///
     /// `stdin` is what standard input held, where [`takes_stdin`](Self::takes_stdin) asks for it.
     pub(crate) fn prepare(&self, stdin: &[u8]) -> anyhow::Result<PreparedTurnContext> {
         if !self.is_given() {
@@ -114,7 +119,7 @@ impl PromptArgs {
         }
         let system = self.system_file.as_deref().map(read_text).transpose()?;
         let task = match &self.task_file {
-            Some(_) if self.takes_stdin() => Some(text("standard input", stdin.to_vec())?),
+            Some(_) if self.takes_stdin() => Some(text("standard input", stdin.to_vec()).map_err(Error::msg)?),
             file => file.as_deref().map(read_text).transpose()?,
         };
         let prompts = Prompts { system, task };
@@ -131,7 +136,7 @@ impl PromptArgs {
             Some(path) => {
                 let text = read_text(path)?;
                 serde_json::from_str(&text)
-                    .with_context(|| format!("{} is no JSON array of asset specs", path.display()))
+                    .with_context(|| WrongUsage(format!("{} is no JSON array of asset specs", path.display())))
                     .advise(|| {
                         "each spec has channel, kind, scope, label, included_by and content, and may have source_path \
                          and match_all_occurrences"
@@ -147,13 +152,15 @@ impl PromptArgs {
 }
 
 fn read_text(path: &Path) -> anyhow::Result<String> {
-    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    text(&path.display().to_string(), bytes)
+    let bytes = fs::read(path).with_context(|| WrongUsage(format!("cannot read {}", path.display())))?;
+    Ok(text(&path.display().to_string(), bytes).map_err(WrongUsage)?)
 }
 
-fn text(name: &str, bytes: Vec<u8>) -> anyhow::Result<String> {
+/// Returns the text, or what is wrong with it.
+fn text(name: &str, bytes: Vec<u8>) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|error| {
-        anyhow!("{name} is not UTF-8 text: the byte at {} is part of no character", error.utf8_error().valid_up_to())
+        let at = error.utf8_error().valid_up_to();
+        format!("{name} is not UTF-8 text: the byte at {at} is part of no character")
     })
 }
 

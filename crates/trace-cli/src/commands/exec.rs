@@ -14,7 +14,7 @@ use std::{
 use anyhow::{Context, anyhow};
 use clap::Args;
 use trace_capture::{
-    CaptureEnv, CaptureReport, EnvParts, Home, MemoryLedger, OpenError, Recorded, Start,
+    CaptureEnv, CaptureReport, EnvParts, Home, MemoryLedger, OpenError, PreparedTurnContext, Recorded, Start,
     intake::exec::{AgentCommand, AgentInput, Exec, ExecError, ExecLaunch, ExecReport, Outputs, restore_signals},
     open_home_ledger,
 };
@@ -24,7 +24,12 @@ use trace_model::{
     words::{LaunchOutcome, Provider},
 };
 
-use crate::{app::App, error::Advise, prompts::PromptArgs, render::text::figures};
+use crate::{
+    app::App,
+    error::{Advise, Verdict},
+    prompts::PromptArgs,
+    render::text::figures,
+};
 
 /// Run an agent and record it
 ///
@@ -51,7 +56,12 @@ pub(crate) struct ExecArgs {
 pub(crate) fn run(args: &ExecArgs, app: &App) -> anyhow::Result<ExitCode> {
     let stdin = if args.prompts.takes_stdin() { Some(read_stdin()?) } else { None };
     let agent = Agent { command: agent_command(args)?, stdin, provider: args.provider.clone() };
-    let report = match record(args, &agent, app) {
+    let prompts = match Prompts::gather(args, &agent) {
+        // It is about the command line, and not about recording.
+        Err(error) if Verdict::of(&error) == Verdict::WrongUsage => return Err(error),
+        prompts => prompts,
+    };
+    let report = match prompts.and_then(|prompts| record(args, &agent, prompts, app)) {
         Err(error) if !agent_was_not_started(&error) => return Err(error),
         Err(error) if args.require_capture => {
             return Err(error).advise(|| "without --require-capture the command would run unrecorded".to_owned());
@@ -102,12 +112,23 @@ struct RecordedLaunch {
     status: CaptureReport,
 }
 
-/// Runs the agent under capture.
-fn record(args: &ExecArgs, agent: &Agent, app: &App) -> anyhow::Result<(ExecReport, RecordedLaunch)> {
-    let gathering = Instant::now();
-    let prepared = args.prompts.prepare(agent.stdin.as_deref().unwrap_or_default())?;
-    let gather_ms = u64::try_from(gathering.elapsed().as_millis()).unwrap_or(u64::MAX);
+/// What the command line says about the prompts, and how long it took to read.
+struct Prompts {
+    prepared: PreparedTurnContext,
+    gather_ms: u64,
+}
 
+impl Prompts {
+    fn gather(args: &ExecArgs, agent: &Agent) -> anyhow::Result<Self> {
+        let gathering = Instant::now();
+        let prepared = args.prompts.prepare(agent.stdin.as_deref().unwrap_or_default())?;
+        Ok(Self { prepared, gather_ms: u64::try_from(gathering.elapsed().as_millis()).unwrap_or(u64::MAX) })
+    }
+}
+
+/// Runs the agent under capture.
+fn record(args: &ExecArgs, agent: &Agent, prompts: Prompts, app: &App) -> anyhow::Result<(ExecReport, RecordedLaunch)> {
+    let Prompts { prepared, gather_ms } = prompts;
     let path = app.home_path()?;
     let home = Home::open_real(&path).with_context(|| format!("cannot open {}", path.display()))?;
     let ledger = open_ledger(&home, app)?;

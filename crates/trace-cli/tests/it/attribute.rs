@@ -104,7 +104,7 @@ fn a_file_that_is_no_prompt_is_told_by_its_name() {
     fs::write(home.path("task.md"), "Fix it.").unwrap();
     let complain = |arguments: &[&str]| {
         let (code, text) = home.complain(&[&["attribute"], arguments].concat());
-        assert_eq!(code, 1, "{text}");
+        assert_eq!(code, 2, "{text}");
         text
     };
     let text = complain(&["--task-file", "binary"]);

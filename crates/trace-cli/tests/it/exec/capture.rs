@@ -80,6 +80,28 @@ fn an_unrecorded_agent_has_its_task_all_the_same() {
 }
 
 #[test]
+fn a_file_that_is_named_wrongly_is_wrong_usage_and_nothing_runs() {
+    let bench = Bench::new();
+    fs::write(bench.path("task.md"), "Fix it.").unwrap();
+    fs::write(bench.path("binary"), b"\xff").unwrap();
+    fs::write(bench.path("specs.json"), "{}").unwrap();
+    for options in [
+        &["--task-file", "nowhere"][..],
+        &["--system-file", "."],
+        &["--system-file", "binary"],
+        &["--task-file", "task.md", "--asset", "goal=nowhere"],
+        &["--task-file", "task.md", "--spec-file", "nowhere"],
+        &["--task-file", "task.md", "--spec-file", "specs.json"],
+    ] {
+        let output = bench.exec(options, &["touch", "started"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{options:?}: {}", stderr(&output));
+        assert!(stderr(&output).starts_with("error: "), "{options:?}: {}", stderr(&output));
+    }
+    assert!(!bench.path("started").exists());
+    assert!(!bench.home().exists());
+}
+
+#[test]
 fn an_agent_that_must_be_recorded_is_not_started_without() {
     let bench = Bench::new();
     fs::write(bench.home(), "a file where the folder should be").unwrap();
