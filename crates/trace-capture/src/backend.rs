@@ -40,6 +40,20 @@ impl LedgerKind {
             Self::Sqlite => cfg!(feature = "sqlite"),
         }
     }
+
+    /// Returns the kind that a home is opened with where none is wanted: its own, else the first one that is compiled
+    /// in.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError::Home`] if `home.json` cannot be read.
+    pub fn of_home(home: &Home) -> Result<Self, OpenError> {
+        Ok(own_kind(home)?.unwrap_or_else(Self::first))
+    }
+
+    fn first() -> Self {
+        Self::ALL.iter().copied().find(|kind| kind.is_compiled()).unwrap_or(Self::Memory)
+    }
 }
 
 impl fmt::Display for LedgerKind {
@@ -124,8 +138,8 @@ pub fn open_ledger(config: &LedgerConfig) -> Result<Arc<dyn Ledger>, OpenError> 
 
 /// Opens the ledger of a home: the wanted kind, else the home's own, else the first one that is compiled in.
 ///
-/// The first ledger that a home is opened with becomes its own. A memory ledger opens any home, and is filled from its
-/// artifacts. A file ledger is opened as it is; what it lacks, [`reindex`] brings.
+/// The first ledger with a file that a home is opened with becomes its own. A memory ledger opens any home, is filled
+/// from its artifacts, and changes nothing about it. A file ledger is opened as it is; what it lacks, [`reindex`] brings.
 ///
 /// # Errors
 ///
@@ -136,9 +150,8 @@ pub fn open_ledger(config: &LedgerConfig) -> Result<Arc<dyn Ledger>, OpenError> 
 ///
 /// Never: the path of a ledger with a file is known.
 pub fn open_home_ledger(home: &Home, wanted: Option<LedgerKind>) -> Result<Arc<dyn Ledger>, OpenError> {
-    let own = home.config().map_err(OpenError::Home)?.map(|config| config.ledger);
-    let first = || LedgerKind::ALL.iter().copied().find(|kind| kind.is_compiled()).unwrap_or(LedgerKind::Memory);
-    let kind = wanted.or(own).unwrap_or_else(first);
+    let own = own_kind(home)?;
+    let kind = wanted.or(own).unwrap_or_else(LedgerKind::first);
     let ledger = match (kind, home.ledger_path(kind)) {
         (LedgerKind::Sqlite, Some(path)) => open_ledger(&LedgerConfig::Sqlite { path })?,
         (LedgerKind::Memory, _) | (_, None) => {
@@ -148,8 +161,12 @@ pub fn open_home_ledger(home: &Home, wanted: Option<LedgerKind>) -> Result<Arc<d
             ledger
         }
     };
-    if own.is_none() {
+    if own.is_none() && kind != LedgerKind::Memory {
         home.write_config(&HomeConfig { ledger: kind }).map_err(OpenError::Home)?;
     }
     Ok(ledger)
+}
+
+fn own_kind(home: &Home) -> Result<Option<LedgerKind>, OpenError> {
+    Ok(home.config().map_err(OpenError::Home)?.map(|config| config.ledger))
 }

@@ -6,6 +6,11 @@ fn home(folder: &tempfile::TempDir) -> Home {
     Home::open_real(folder.path()).unwrap()
 }
 
+/// Returns the kind of a new home.
+fn first() -> LedgerKind {
+    LedgerKind::ALL.iter().copied().find(|kind| kind.is_compiled()).unwrap()
+}
+
 #[test]
 fn every_kind_is_read_from_its_word_and_no_other() {
     for kind in LedgerKind::ALL {
@@ -16,25 +21,27 @@ fn every_kind_is_read_from_its_word_and_no_other() {
 }
 
 #[test]
-fn the_first_ledger_of_a_home_becomes_its_own() {
+fn the_first_ledger_with_a_file_becomes_the_homes_own() {
     let folder = tempfile::tempdir().unwrap();
     let home = home(&folder);
-    assert_eq!(home.config().unwrap(), None);
+    let own = || home.config().unwrap().map(|config| config.ledger);
+    assert_eq!(own(), None);
+    let first_with_a_file = Some(first()).filter(|kind| *kind != LedgerKind::Memory);
     open_home_ledger(&home, None).unwrap();
-    let first = LedgerKind::ALL.iter().copied().find(|kind| kind.is_compiled()).unwrap();
-    assert_eq!(home.config().unwrap().unwrap().ledger, first);
+    assert_eq!(own(), first_with_a_file);
     open_home_ledger(&home, Some(LedgerKind::Memory)).unwrap();
-    assert_eq!(home.config().unwrap().unwrap().ledger, first, "a memory ledger opens any home and changes none");
+    assert_eq!(own(), first_with_a_file, "a memory ledger opens any home and changes none");
 }
 
 #[test]
-fn a_home_remembers_its_memory_ledger_too() {
+fn a_memory_ledger_becomes_no_homes_own() {
     let folder = tempfile::tempdir().unwrap();
     let home = home(&folder);
     open_home_ledger(&home, Some(LedgerKind::Memory)).unwrap();
+    assert_eq!(home.config().unwrap(), None);
+    assert_eq!(LedgerKind::of_home(&home).unwrap(), first());
     open_home_ledger(&home, None).unwrap();
-    assert_eq!(home.config().unwrap().unwrap().ledger, LedgerKind::Memory);
-    assert!(!folder.path().join("ledger.db").exists());
+    assert_eq!(folder.path().join("ledger.db").exists(), first() == LedgerKind::Sqlite);
 }
 
 #[cfg(feature = "sqlite")]

@@ -14,7 +14,8 @@ use std::{
 use anyhow::{Context, anyhow};
 use clap::Args;
 use trace_capture::{
-    CaptureEnv, CaptureReport, EnvParts, Home, MemoryLedger, OpenError, PreparedTurnContext, Recorded, Start,
+    CaptureEnv, CaptureReport, EnvParts, Home, LedgerKind, MemoryLedger, OpenError, PreparedTurnContext, Recorded,
+    Start,
     intake::exec::{AgentCommand, AgentInput, Exec, ExecError, ExecLaunch, ExecReport, Outputs, restore_signals},
     open_home_ledger,
 };
@@ -110,6 +111,8 @@ impl Agent {
 struct RecordedLaunch {
     id: LaunchId,
     status: CaptureReport,
+    /// The home's own ledger has its rows.
+    is_indexed: bool,
 }
 
 /// What the command line says about the prompts, and how long it took to read.
@@ -131,7 +134,7 @@ fn record(args: &ExecArgs, agent: &Agent, prompts: Prompts, app: &App) -> anyhow
     let Prompts { prepared, gather_ms } = prompts;
     let path = app.home_path()?;
     let home = Home::open_real(&path).with_context(|| format!("cannot open {}", path.display()))?;
-    let ledger = open_ledger(&home, app)?;
+    let (ledger, keeps_rows) = open_ledger(&home, app)?;
     let machine = labels::machine(&app.environment);
     let parts = EnvParts { machine, ..EnvParts::new(home.clone(), ledger) };
     let labels = labels::labels(&app.environment, &parts, app.messages)?;
@@ -147,19 +150,26 @@ fn record(args: &ExecArgs, agent: &Agent, prompts: Prompts, app: &App) -> anyhow
     let _ = restore_signals();
     // This gives the ledger its time. It is not asked for anything: whoever holds it would hold us as well.
     drop(env);
-    Ok((report, RecordedLaunch { id: launch.id(), status: launch.capture().status() }))
+    let status = launch.capture().status();
+    let is_indexed = keeps_rows && !status.index_pending;
+    Ok((report, RecordedLaunch { id: launch.id(), status, is_indexed }))
 }
 
-/// Opens the home's ledger. Without it the artifacts are recorded all the same, and the ledger can be made from them.
-fn open_ledger(home: &Home, app: &App) -> anyhow::Result<Arc<dyn Ledger>> {
-    match open_home_ledger(home, app.global.ledger) {
+/// Opens the ledger, and tells whether it is the one that the home is looked at through. Without that one the artifacts
+/// are recorded all the same, and its rows can be made from them.
+fn open_ledger(home: &Home, app: &App) -> anyhow::Result<(Arc<dyn Ledger>, bool)> {
+    let wanted = app.global.ledger;
+    match open_home_ledger(home, wanted) {
         Err(error @ (OpenError::Ledger { .. } | OpenError::NotCompiled { .. })) => {
             let error = anyhow!(error);
             let text = format!("the launch is recorded without the ledger, until `trace reindex`: {error:#}");
             app.messages.say("warning", &text);
-            Ok(Arc::new(MemoryLedger::new()))
+            Ok((Arc::new(MemoryLedger::new()), false))
         }
-        opened => Ok(opened?),
+        opened => {
+            let own = LedgerKind::of_home(home)?;
+            Ok((opened?, wanted.is_none_or(|wanted| wanted == own)))
+        }
     }
 }
 
@@ -197,7 +207,7 @@ fn tell(args: &ExecArgs, report: &ExecReport, recorded: &RecordedLaunch, app: &A
 
 /// Returns the one line that says what is on record now, and where to see it.
 fn summary(report: &ExecReport, recorded: &RecordedLaunch) -> String {
-    let RecordedLaunch { id, status } = recorded;
+    let RecordedLaunch { id, status, is_indexed } = recorded;
     let totals = &report.totals;
     let parts = [
         Some(format!("{}, {}", LaunchOutcome::from(report.outcome), figures::counted(report.turns, "turn"))),
@@ -214,10 +224,10 @@ fn summary(report: &ExecReport, recorded: &RecordedLaunch) -> String {
         }),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    let next = if status.index_pending {
-        "the ledger did not take it, and `trace reindex` brings it there".to_owned()
-    } else {
+    let next = if *is_indexed {
         format!("see `trace show {}`", id.short())
+    } else {
+        "it is not in the home's ledger, and `trace reindex` brings it there".to_owned()
     };
     format!("recorded {}: {}; {next}", id.short(), parts.join(", "))
 }

@@ -111,6 +111,18 @@ fn an_agent_that_must_be_recorded_is_not_started_without() {
     assert!(stderr(&output).contains("error"), "{}", stderr(&output));
 }
 
+#[cfg(feature = "sqlite")]
+#[test]
+fn a_launch_in_a_memory_ledger_is_not_promised_to_be_found() {
+    let bench = Bench::new();
+    let output = bench.exec(&["--ledger", "memory"], &["true"]).output().unwrap();
+    let text = stderr(&output);
+    assert!(text.contains("`trace reindex` brings it there") && !text.contains("trace show"), "{text}");
+    assert_eq!(bench.launches().len(), 0);
+    assert!(bench.trace().arg("reindex").status().unwrap().success());
+    assert_eq!(bench.launches().len(), 1);
+}
+
 /// Records one more launch in a home whose ledger cannot be opened.
 fn check_unopened_ledger(bench: &Bench) {
     let output = bench.shell("echo still here").output().unwrap();
