@@ -191,9 +191,13 @@ impl Capture {
     /// Keeps bytes of the provider's output, if the launch keeps them, and takes what they say about its session. It
     /// makes no events of the exchange.
     pub fn record_raw(&self, stream: OutputStream, bytes: &[u8]) {
-        if let Some(handle) = &self.handle {
-            handle.live.record_raw(stream, bytes);
-        }
+        self.keep_raw(stream, bytes);
+    }
+
+    /// Does what [`record_raw`](Self::record_raw) does, and returns how long the stream's record is with these bytes;
+    /// `None` if they are not on it.
+    pub(crate) fn keep_raw(&self, stream: OutputStream, bytes: &[u8]) -> Option<u64> {
+        self.handle.as_ref().and_then(|handle| handle.live.record_raw(stream, bytes))
     }
 
     /// Records a step of the exchange. One that names a provider's turn goes to the turn which that is.

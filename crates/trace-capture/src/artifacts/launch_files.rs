@@ -122,8 +122,8 @@ impl LaunchFiles {
         self.conversation.append(line)
     }
 
-    /// Appends a chunk of the provider's output, and a line about it to the index; returns its offset in the stream's
-    /// file.
+    /// Appends a chunk of the provider's output, and a line about it to the index; returns where the stream's file
+    /// ends with it.
     ///
     /// # Errors
     ///
@@ -179,11 +179,10 @@ impl RawFiles {
             OutputStream::Stdout => &mut self.stdout,
             OutputStream::Stderr => &mut self.stderr,
         };
-        let offset = file.len();
         if bytes.is_empty() {
-            return Ok(offset);
+            return Ok(file.len());
         }
-        let chunk = RawChunk { chunk: self.chunks, ts, stream, offset, len: len_of(bytes) };
+        let chunk = RawChunk { chunk: self.chunks, ts, stream, offset: file.len(), len: len_of(bytes) };
         self.line.clear();
         write_line(&chunk, &mut self.line);
         file.write(bytes)?;
@@ -194,7 +193,7 @@ impl RawFiles {
         }
         file.commit(bytes);
         self.chunks += 1;
-        Ok(offset)
+        Ok(file.len())
     }
 }
 

@@ -14,10 +14,12 @@
 //! signals ──────────> agent                      what the terminal did not send to it anyway
 //! ```
 //!
-//! [`Exec::run`] is the way in. `streams` judges the outputs, `pump` passes one on, `interpretation` and `turns` make
-//! events and turns of it, `process`, `signals` and `stop` look after the process. Nothing here reads the environment;
-//! what the agent gets beyond ours are the variables that name the launch to a recorder inside of it.
+//! [`Exec::run`] is the way in. `streams` judges the outputs, `pump` passes one on, `growth` is the bell,
+//! `interpretation` and `turns` make events and turns, `process`, `signals` and `stop` look after the process. Nothing
+//! here reads the environment; what the agent gets beyond ours are the variables that name the launch to a recorder
+//! inside of it.
 
+mod growth;
 mod interpretation;
 mod process;
 mod pump;

@@ -105,7 +105,7 @@ impl Writer {
         }
         match self.files.append(self.batch.bytes()) {
             Ok(()) => {
-                self.boundary |= self.recording.commit(&mut self.batch, context) == Boundary::Reached;
+                self.boundary |= self.recording.commit(&self.batch, context) == Boundary::Reached;
                 Ok(())
             }
             Err(error) => {
@@ -162,16 +162,19 @@ impl Live {
         self.notice();
     }
 
-    /// Keeps the bytes, if the launch keeps the provider's output, and takes what they say about the session.
-    pub(crate) fn record_raw(self: &Arc<Self>, stream: OutputStream, bytes: &[u8]) {
+    /// Keeps the bytes, if the launch keeps the provider's output, and takes what they say about the session. It returns
+    /// where the stream's record ends with the bytes, if they are on it.
+    pub(crate) fn record_raw(self: &Arc<Self>, stream: OutputStream, bytes: &[u8]) -> Option<u64> {
+        let mut end = None;
         if let State::Open(writer) = &mut *self.state() {
             if writer.recording.is_closed() {
-                return;
+                return None;
             }
-            if writer.recording.launch().header.raw
-                && let Err(error) = writer.files.append_raw(stream, self.clock.now(), bytes)
-            {
-                writer.take_trouble(&reason_of(&error));
+            if writer.recording.launch().header.raw {
+                match writer.files.append_raw(stream, self.clock.now(), bytes) {
+                    Ok(new_end) => end = Some(new_end),
+                    Err(error) => writer.take_trouble(&reason_of(&error)),
+                }
             }
             let scanner = match stream {
                 OutputStream::Stdout => &mut writer.stdout,
@@ -182,6 +185,7 @@ impl Live {
             }
         }
         self.notice();
+        end
     }
 
     /// Tells the thread, unless it knows, that there is something to sync.

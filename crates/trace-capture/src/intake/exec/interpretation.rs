@@ -1,9 +1,6 @@
 //! The thread that understands what the agent prints: it follows the record, and never the agent.
 
-use std::{
-    io::{self, Read},
-    sync::mpsc::Receiver,
-};
+use std::io::{self, Read};
 
 use trace_model::{
     event::{RawSpan, Receipt},
@@ -14,7 +11,10 @@ use trace_providers::{
     recognise::{Recognition, StreamRecogniser},
 };
 
-use super::turns::{TurnStep, Turns};
+use super::{
+    growth::Bell,
+    turns::{TurnStep, Turns},
+};
 use crate::{Capture, PreparedTurnContext};
 
 const CHUNK: usize = 64 << 10;
@@ -28,6 +28,8 @@ pub(super) struct Interpretation {
     capture: Capture,
     stream: OutputStream,
     stage: Stage,
+    /// Where in the record it is.
+    position: u64,
     interpreted: Interpreted,
     observations: Vec<Observation>,
 }
@@ -72,17 +74,18 @@ impl Interpretation {
             Some(provider) => interpreter_for(provider).map_or(Stage::RawOnly, Stage::Interpreting),
             None => Stage::Recognising(StreamRecogniser::new(), Vec::new()),
         };
-        Self { capture, stream, stage, interpreted: Interpreted::default(), observations: Vec::new() }
+        let (interpreted, observations) = (Interpreted::default(), Vec::new());
+        Self { capture, stream, stage, position: 0, interpreted, observations }
     }
 
     /// Reads the record to its end. A ring of the bell says that there is more; when nobody can ring it any more, there
     /// is no more to come.
-    pub(super) fn follow(mut self, record: &mut dyn Read, bell: &Receiver<()>) -> Interpreted {
+    pub(super) fn follow(mut self, record: &mut dyn Read, bell: &Bell) -> Interpreted {
         let mut chunk = vec![0; CHUNK];
         let mut more_will_come = true;
         while more_will_come && !matches!(self.stage, Stage::RawOnly) {
-            more_will_come = bell.recv().is_ok();
-            if let Err(error) = self.read_on(record, &mut chunk) {
+            more_will_come = bell.wait();
+            if let Err(error) = self.read_on(record, bell.end(), &mut chunk) {
                 self.interpreted.failure = Some(error);
                 break;
             }
@@ -91,12 +94,17 @@ impl Interpretation {
         self.interpreted
     }
 
-    /// Reads what is on record now.
-    fn read_on(&mut self, record: &mut dyn Read, chunk: &mut [u8]) -> io::Result<()> {
+    /// Reads what is on record now, and nothing behind `end`.
+    fn read_on(&mut self, record: &mut dyn Read, end: u64, chunk: &mut [u8]) -> io::Result<()> {
+        let mut record = record.take(end.saturating_sub(self.position));
         while !matches!(self.stage, Stage::RawOnly) {
             match record.read(chunk) {
+                Ok(0) if record.limit() > 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(0) => break,
-                Ok(read) => self.push(chunk.get(..read).unwrap_or_default()),
+                Ok(read) => {
+                    self.position = end - record.limit();
+                    self.push(chunk.get(..read).unwrap_or_default());
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }

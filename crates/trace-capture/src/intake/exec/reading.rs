@@ -2,7 +2,6 @@
 
 use std::{
     io,
-    sync::mpsc,
     thread::{self, Scope, ScopedJoinHandle},
 };
 
@@ -10,6 +9,7 @@ use trace_model::words::{OutputStream, Provider};
 
 use super::{
     ExecError, ExecLaunch,
+    growth::growth,
     interpretation::{Interpretation, Interpreted},
     pump::{ExitWatch, PumpEnd, pump},
     streams::Tee,
@@ -45,12 +45,11 @@ impl<'scope> Reading<'scope> {
             let stream = tee.stream;
             let watch = watch.try_clone().map_err(ExecError::NotStarted)?;
             let capture = launch.capture.clone();
-            // The bell holds one message, which means that there is more: ringing it never waits.
-            let (ring, bell) = mpsc::sync_channel(1);
+            let (ring, bell) = growth();
             let record = move |bytes: &[u8]| {
-                capture.record_raw(stream, bytes);
-                // It may have been rung already, or nobody may listen.
-                let _ = ring.try_send(());
+                if let Some(end) = capture.keep_raw(stream, bytes) {
+                    ring.ring(end);
+                }
             };
             let pump = spawn(scope, "trace-pump", move || pump(tee, &watch, record))?;
             reading.pumps.push((stream, pump));

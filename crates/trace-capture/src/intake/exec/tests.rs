@@ -104,3 +104,16 @@ fn an_agent_whose_output_finds_no_place_is_partial_and_on_record() {
     let recorded = bench.folder.path().join("traces").join(launch.dir.as_str()).join("raw/stdout");
     assert_eq!(std::fs::read(recorded).unwrap(), b"hello\n");
 }
+
+#[test]
+fn bytes_are_on_record_as_far_as_the_launch_says() {
+    let bench = Bench::new();
+    let launch = bench.begin();
+    let keep = |stream, bytes: &[u8]| launch.capture.keep_raw(stream, bytes);
+    assert_eq!(keep(OutputStream::Stdout, b"abc"), Some(3));
+    assert_eq!(keep(OutputStream::Stderr, b"x"), Some(1));
+    assert_eq!(keep(OutputStream::Stdout, b"de"), Some(5));
+    launch.capture.blocking_finish(Outcome::Completed, Recorded::PromptOnly);
+    assert_eq!(keep(OutputStream::Stdout, b"late"), None);
+    assert_eq!(Capture::disabled().keep_raw(OutputStream::Stdout, b"x"), None);
+}

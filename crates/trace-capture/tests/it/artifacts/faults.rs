@@ -229,9 +229,9 @@ proptest! {
                 }
                 Step::Raw(stream, bytes) => {
                     let kept = &mut streams[usize::from(stream == OutputStream::Stderr)];
-                    if let Ok(offset) = launch.append_raw(stream, samples::time(9), &bytes) {
-                        prop_assert_eq!(offset, u64::try_from(kept.len()).unwrap());
+                    if let Ok(end) = launch.append_raw(stream, samples::time(9), &bytes) {
                         kept.extend_from_slice(&bytes);
+                        prop_assert_eq!(end, u64::try_from(kept.len()).unwrap());
                         chunks += u64::from(!bytes.is_empty());
                     }
                 }

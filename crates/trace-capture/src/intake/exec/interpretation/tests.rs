@@ -1,12 +1,12 @@
 use std::{
-    sync::{Arc, Mutex, mpsc},
+    sync::{Arc, Mutex},
     thread,
 };
 
 use trace_model::turn::Outcome;
 
 use super::*;
-use crate::intake::exec::ProcessEnd;
+use crate::intake::exec::{ProcessEnd, growth::growth};
 
 const RESULT: &str = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"session_id":"s1"}"#;
 
@@ -17,6 +17,10 @@ struct Record(Arc<Mutex<Vec<u8>>>, usize);
 impl Record {
     fn append(&self, bytes: &[u8]) {
         self.0.lock().unwrap().extend_from_slice(bytes);
+    }
+
+    fn len(&self) -> u64 {
+        u64::try_from(self.0.lock().unwrap().len()).unwrap()
     }
 }
 
@@ -31,13 +35,13 @@ impl Read for Record {
 /// Follows a record to which the pieces are appended one by one.
 fn follow(provider: Option<&Provider>, pieces: &[&[u8]]) -> Interpreted {
     let record = Record::default();
-    let (ring, bell) = mpsc::sync_channel(1);
+    let (ring, bell) = growth();
     let interpretation = Interpretation::new(Capture::disabled(), OutputStream::Stdout, provider);
     let mut reader = record.clone();
     let thread = thread::spawn(move || interpretation.follow(&mut reader, &bell));
     for piece in pieces {
         record.append(piece);
-        let _ = ring.try_send(());
+        ring.ring(record.len());
     }
     drop(ring);
     thread.join().unwrap()
@@ -92,9 +96,37 @@ fn a_record_that_cannot_be_read_ends_the_interpretation_and_says_so() {
             Err(io::Error::other("broken"))
         }
     }
-    let (ring, bell) = mpsc::sync_channel(1);
-    ring.send(()).unwrap();
+    let (ring, bell) = growth();
+    ring.ring(1);
     let interpretation = Interpretation::new(Capture::disabled(), OutputStream::Stdout, None);
     let interpreted = interpretation.follow(&mut Broken, &bell);
     assert_eq!(interpreted.failure.unwrap().to_string(), "broken");
+}
+
+#[test]
+fn what_is_cut_off_the_record_again_was_never_read() {
+    let (mut record, mut chunk) = (Record::default(), [0; 7]);
+    let mut interpretation = Interpretation::new(Capture::disabled(), OutputStream::Stdout, Some(&Provider::Claude));
+    let mut read_on = |record: &mut Record, end: u64| interpretation.read_on(record, end, &mut chunk).unwrap();
+    record.append(b"{\"type\":\"system\"}\n");
+    let whole = record.len();
+    // A chunk that could not be written whole is there until it is cut off.
+    record.append(b"half a li");
+    read_on(&mut record, whole);
+    record.0.lock().unwrap().truncate(usize::try_from(whole).unwrap());
+    record.append(RESULT.as_bytes());
+    let end = record.len();
+    read_on(&mut record, end);
+    interpretation.finish();
+    assert!(failed(&interpretation.interpreted));
+    assert_eq!(interpretation.interpreted.notes, 0, "{:?}", interpretation.interpreted.first_note);
+}
+
+#[test]
+fn a_record_that_ends_before_its_end_was_not_read() {
+    let (mut record, mut chunk) = (Record::default(), [0; 7]);
+    let mut interpretation = Interpretation::new(Capture::disabled(), OutputStream::Stdout, Some(&Provider::Claude));
+    record.append(b"{}");
+    let error = interpretation.read_on(&mut record, 3, &mut chunk).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
 }
