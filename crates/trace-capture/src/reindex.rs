@@ -1,9 +1,9 @@
-//! Artifacts to rows: the ledger of a home made anew from its files.
+//! Artifacts to rows: the ledger of a home brought in line with its files.
 //!
 //! The rows of a launch are the [`fold`](trace_model::fold) over its files, the same one that its recorder ran while the
 //! launch was written; so a ledger may be deleted at any time.
 
-use std::error::Error;
+use std::{collections::BTreeSet, error::Error};
 
 use trace_model::{
     codec::Line,
@@ -12,6 +12,7 @@ use trace_model::{
     fold::{Fold, FoldLine},
     ledger::{Ledger, LedgerError},
     path::ArtifactPath,
+    query::{LaunchCursor, LaunchQuery},
     rows::LaunchRows,
     turn::Turn,
 };
@@ -20,6 +21,9 @@ use crate::artifacts::{ArtifactError, ConversationReader, Home, LaunchDir};
 
 /// The most notes that are kept about the lines of one launch; the lines behind are only counted.
 const NOTES_PER_LAUNCH: usize = 100;
+
+/// The most launches that are asked of the ledger at once.
+const LAUNCHES_PER_QUERY: u32 = 1000;
 
 /// The rows of one launch, read from its files, and what is wrong with the files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +65,8 @@ pub struct ReindexReport {
     pub live: u64,
     /// The launches that could not be indexed; a note says why.
     pub failed: u64,
+    /// The launches of the ledger whose folders are not there. Their rows stay as they are; a note names each.
+    pub without_recording: u64,
     /// The events of the indexed launches.
     pub events: u64,
     /// The lines that are no events.
@@ -85,9 +91,14 @@ pub enum ReindexError {
         #[source]
         source: LedgerError,
     },
+    /// The ledger could not be compared with the launches that are there.
+    #[error("could not list the launches of the ledger")]
+    Compare(#[source] LedgerError),
 }
 
 /// Puts the rows of all launches of a home in place of what the ledger holds of them.
+///
+/// Rows of a launch whose folder is not there stay, and are told: nothing is lost that no file can bring back.
 ///
 /// A launch that cannot be read, or whose rows contradict those of another, is noted and does not keep the rest from
 /// being indexed. One whose writer lives is indexed only if the ledger does not know it: else its writer keeps its rows,
@@ -132,7 +143,33 @@ pub async fn reindex(
         report.notes.extend(folded.notes);
     }
     progress(Progress { done: dirs.len(), total: dirs.len() });
+    note_without_recording(home, dirs, ledger, &mut report).await?;
     Ok(report)
+}
+
+/// Notes each launch of the ledger whose folder is not there.
+async fn note_without_recording(
+    home: &Home,
+    dirs: Vec<ArtifactPath>,
+    ledger: &dyn Ledger,
+    report: &mut ReindexReport,
+) -> Result<(), ReindexError> {
+    let listed: BTreeSet<ArtifactPath> = dirs.into_iter().collect();
+    let mut query = LaunchQuery { limit: Some(LAUNCHES_PER_QUERY), ..LaunchQuery::default() };
+    loop {
+        let launches = ledger.launches(&query).await.map_err(ReindexError::Compare)?;
+        let Some(last) = launches.last() else { return Ok(()) };
+        query.after = Some(LaunchCursor::of(last));
+        for dir in launches.iter().map(|launch| launch.header.artifact_dir()) {
+            // One that began after the folders were listed is there all the same.
+            let is_missing = !listed.contains(&dir) && home.open_launch(&dir).is_err_and(|error| error.is_not_found());
+            if is_missing {
+                report.without_recording += 1;
+                let reason = String::from("its recording is not there; the ledger keeps its rows");
+                report.notes.push(Note { path: dir, offset: None, reason });
+            }
+        }
+    }
 }
 
 /// Reads the rows of one launch.

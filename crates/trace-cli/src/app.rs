@@ -43,7 +43,7 @@ impl App {
         let path = self.home_path()?;
         let home = Home::open_real(&path).advise(|| format!("check that {} can be written", path.display()))?;
         let ledger = open_home_ledger(&home, self.global.ledger).advise(|| {
-            "`--ledger memory` reads the recordings without the ledger; `trace reindex` makes the ledger anew"
+            "`--ledger memory` reads the recordings without the ledger; `trace reindex` brings the ledger in line"
                 .to_owned()
         })?;
         Ok(Store { home, ledger })

@@ -16,10 +16,11 @@ use crate::{
     render::text::{escape, figures, style},
 };
 
-/// Make the ledger anew from the recordings
+/// Bring the ledger in line with the recordings
 ///
 /// The recordings are the truth and the ledger is an index of them: it may be deleted at any time, and this brings it
-/// back. Launches that are being recorded are left to their writers.
+/// back. Launches that are being recorded are left to their writers. Launches whose recordings are gone are told, and
+/// stay in the ledger.
 #[derive(Debug, Args)]
 pub(crate) struct ReindexArgs {
     #[command(flatten)]
@@ -33,6 +34,7 @@ struct Document<'a> {
     launches: u64,
     live: u64,
     failed: u64,
+    without_recording: u64,
     events: u64,
     skipped_lines: u64,
     notes: Vec<NoteDocument<'a>>,
@@ -75,6 +77,7 @@ fn document(report: &ReindexReport) -> Document<'_> {
         launches: report.launches,
         live: report.live,
         failed: report.failed,
+        without_recording: report.without_recording,
         events: report.events,
         skipped_lines: report.skipped_lines,
         notes: report.notes.iter().map(NoteDocument::of).collect(),
@@ -91,6 +94,10 @@ fn lines(report: &ReindexReport) -> Vec<String> {
     }
     if report.failed > 0 {
         parts.push(style::styled(style::BAD, format!("{} failed", figures::counted(report.failed, "launch"))));
+    }
+    if report.without_recording > 0 {
+        let text = format!("{} without a recording", figures::counted(report.without_recording, "launch"));
+        parts.push(style::styled(style::ODD, text));
     }
     if report.skipped_lines > 0 {
         parts.push(style::styled(style::ODD, format!("{} skipped", figures::counted(report.skipped_lines, "line"))));

@@ -127,6 +127,19 @@ fn a_launch_that_cannot_be_read_is_a_finding_of_reindex() {
 }
 
 #[test]
+fn a_launch_whose_recording_is_gone_stays_in_the_ledger_and_is_told() {
+    let home = ScriptedHome::new();
+    fs::remove_dir_all(conversation(&home).parent().unwrap()).unwrap();
+    let text = home.print(&["reindex"]);
+    assert!(
+        text.starts_with("1 launch indexed · 4 events · 1 launch without a recording\n  nightly/proc_1/"),
+        "{text}"
+    );
+    assert!(text.ends_with(": its recording is not there; the ledger keeps its rows\n"), "{text}");
+    assert!(home.print(&["ls"]).contains(ANSWERED));
+}
+
+#[test]
 fn lists_are_filtered() {
     let home = ScriptedHome::new();
     let ids = |arguments: &[&str]| {

@@ -242,6 +242,22 @@ fn a_live_launch_is_left_to_its_writer_once_the_ledger_knows_it() {
 }
 
 #[test]
+fn rows_whose_recording_is_gone_stay_and_are_told() {
+    let place = Place::new();
+    for n in 1..=3 {
+        whole_launch(&place.home, n);
+    }
+    place.reindex();
+    fs::remove_dir_all(place.home.root().join(folder(2))).unwrap();
+    let report = place.reindex();
+    assert_eq!((report.launches, report.failed, report.without_recording), (2, 0, 1));
+    let gone = samples::header(2).artifact_dir();
+    let reason = "its recording is not there; the ledger keeps its rows".to_owned();
+    assert_eq!(report.notes, [Note { path: gone, offset: None, reason }]);
+    assert!(pollster::block_on(place.ledger.launch(samples::launch_id(2))).is_ok());
+}
+
+#[test]
 fn a_ledger_that_fails_stops_the_reindex() {
     let place = Place::new();
     whole_launch(&place.home, 1);
