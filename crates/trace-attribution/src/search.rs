@@ -209,13 +209,15 @@ impl Windows {
     /// Reads the text once and returns where each window occurs.
     fn positions_in<const W: usize>(mut self, text: &[u8]) -> impl Iterator<Item = Vec<u32>> {
         // A run of one character is one window again and again.
-        let mut previous = (0, None);
+        let mut previous = None;
         for (position, window) in (0_u32..).zip(text.array_windows::<W>()) {
             let value = value(window);
-            if previous.0 != value || position == 0 {
-                previous = (value, self.find(hash(value, self.bits), value));
-            }
-            if let Some(entry) = previous.1.and_then(|index| self.entries.get_mut(index)) {
+            let index = match previous {
+                Some((same, index)) if same == value => index,
+                _ => self.find(hash(value, self.bits), value),
+            };
+            previous = Some((value, index));
+            if let Some(entry) = index.and_then(|index| self.entries.get_mut(index)) {
                 entry.positions.push(position);
             }
         }
@@ -294,6 +296,14 @@ mod tests {
         let contents: Vec<String> = (0..50).map(|number| std::format!("{common}{number:03}")).collect();
         let text = contents[10..40].concat();
         check(&text, &contents.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn finds_contents_of_zero_bytes() {
+        check(
+            "\0\0\0\0\0\0\0\0\0\0a",
+            &["\0", "a", "b", "\0a", "c", "\0\0\0\0\0\0\0\0\0", "0", "00", "a0", "b0", "\0\0\0"],
+        );
     }
 
     #[test]
