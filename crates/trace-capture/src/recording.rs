@@ -19,7 +19,7 @@ use trace_model::{
     codec::Line,
     context::{Sha256Hex, TurnContext},
     event::{ConversationEvent, FileHash, Payload, RawSpan, Receipt, TextStream, UsageFigures},
-    fold::{Boundary, Fold, FoldLine},
+    fold::{Boundary, Fold},
     id::TurnId,
     launch::{CaptureState, Launch, LaunchHeader, LaunchState},
     money::NanoUsd,
@@ -48,6 +48,8 @@ pub(crate) struct Recording {
     stream_usage: Option<(TurnId, UsageFigures)>,
     /// The last running total of the provider's cost.
     running_cost: Option<NanoUsd>,
+    /// What the results of a turn cost so far.
+    result_cost: Option<(TurnId, NanoUsd)>,
     /// How the launch is to end; nothing but its end is recorded any more.
     ending: Option<Ending>,
 }
@@ -75,6 +77,7 @@ impl Recording {
             lost_events: 0,
             stream_usage: None,
             running_cost: None,
+            result_cost: None,
             ending: None,
         }
     }
@@ -151,30 +154,29 @@ impl Recording {
     /// Takes note that the batch is in the file.
     ///
     /// `context` is the context of the turn that the batch opens, if it opens one.
-    pub(crate) fn commit(&mut self, batch: &mut Batch, mut context: Option<TurnContext>) -> Boundary {
-        let mut boundary = Boundary::No;
+    pub(crate) fn commit(&mut self, batch: &Batch, mut context: Option<TurnContext>) -> Boundary {
         if let Some(total) = batch.running_cost() {
             self.running_cost = Some(total);
         }
-        batch.drain(|event, bytes| {
-            let context = match &event.payload {
-                Payload::TurnOpened { .. } => context.take(),
-                Payload::Usage { usage } => {
-                    self.stream_usage = event.turn_id.map(|turn| (turn, usage.clone()));
-                    None
+        self.result_cost = batch.result_cost().or(self.result_cost);
+        let mut reached = Boundary::No;
+        for line in batch.lines() {
+            let mut opened = None;
+            if let Some(Line::Event(event)) = line.line {
+                match &event.payload {
+                    Payload::TurnOpened { .. } => opened = context.take(),
+                    Payload::Usage { usage } => {
+                        self.stream_usage = event.turn_id.map(|turn| (turn, usage.clone()));
+                    }
+                    Payload::CaptureError { .. } => self.owed = None,
+                    _ => {}
                 }
-                Payload::CaptureError { .. } => {
-                    self.owed = None;
-                    None
-                }
-                _ => None,
-            };
-            let line = Line::Event(event);
-            if self.fold.apply(FoldLine { bytes, line: Some(&line) }, context) == Boundary::Reached {
-                boundary = Boundary::Reached;
             }
-        });
-        boundary
+            if self.fold.apply(line, opened) == Boundary::Reached {
+                reached = Boundary::Reached;
+            }
+        }
+        reached
     }
 
     /// Takes note that the batch could not be written.
@@ -332,13 +334,13 @@ impl Recording {
         let usage = match &event {
             ConversationEvent::TurnUsage { usage, .. } => {
                 turn = turn.or_else(|| self.spending_turn());
-                turn.map(|turn| self.turn_usage(turn, usage, &agent))
+                turn.map(|turn| (turn, usage.clone(), agent.clone()))
             }
             _ => None,
         };
         batch.push_observed(turn, agent, raw, Payload::Conversation { event });
-        if let Some(report) = usage {
-            self.push_usage(turn, report, batch);
+        if let Some((turn, usage, agent)) = usage {
+            self.turn_usage(turn, &usage, &agent, batch);
         }
     }
 }

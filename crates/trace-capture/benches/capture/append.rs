@@ -15,9 +15,11 @@ use crate::{
     report::{Gate, report},
 };
 
-const ROUNDS: usize = 15;
+const ROUNDS: usize = 25;
 const EVENTS: u32 = 50_000;
-const SYNCED_EVENTS: u32 = 200;
+/// As many as take about as long: a round of either finds the machine as quiet as a round of the other.
+const WRITES: u32 = 150_000;
+const SYNCED_EVENTS: u32 = 100;
 /// A disk that syncs faster than this does not sync.
 const FASTEST_SYNC: Duration = Duration::from_micros(50);
 
@@ -27,7 +29,7 @@ pub(crate) fn measure() {
     let [mut recorded, mut written, mut synced] = [Duration::MAX; 3];
     for round in 0..ROUNDS {
         let path = folder.path().join(format!("round-{round}"));
-        written = written.min(write_plainly(&path) / EVENTS);
+        written = written.min(write_plainly(&path) / WRITES);
         recorded = recorded.min(record(&env) / EVENTS);
         synced = synced.min(write_and_sync(&path) / SYNCED_EVENTS);
     }
@@ -47,10 +49,9 @@ pub(crate) fn measure() {
 
 fn record(env: &trace_capture::CaptureEnv) -> Duration {
     let capture = begin(env);
-    let events: Vec<_> = (0..EVENTS).map(|_| event()).collect();
     let start = Instant::now();
-    for event in events {
-        capture.record_stream_event(event);
+    for _ in 0..EVENTS {
+        capture.record_stream_event(event());
     }
     let time = start.elapsed();
     capture.blocking_finish(Outcome::Completed, Recorded::Conversation);
@@ -62,7 +63,7 @@ fn write_plainly(path: &Path) -> Duration {
     let mut file = append(path);
     let line = [b'x'; LINE];
     let start = Instant::now();
-    for _ in 0..EVENTS {
+    for _ in 0..WRITES {
         file.write_all(&line).unwrap();
     }
     start.elapsed()

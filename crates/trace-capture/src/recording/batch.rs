@@ -1,10 +1,11 @@
 //! Events that are written together, with one write: all of them or none.
 
-use core::mem;
+use std::iter;
 
 use trace_model::{
-    codec,
+    codec::{self, Line},
     event::{Event, Payload, RawSpan, SCHEMA_VERSION},
+    fold::FoldLine,
     id::TurnId,
     money::NanoUsd,
     timestamp::Timestamp,
@@ -20,11 +21,13 @@ const KEPT_BYTES: usize = 1 << 20;
 pub(crate) struct Batch {
     now: Timestamp,
     next_seq: u64,
-    events: Vec<Event>,
-    /// The end of each event's line.
+    /// The events, in the form that a fold takes them in.
+    lines: Vec<Line>,
+    /// The end of each line in the bytes.
     ends: Vec<usize>,
     bytes: Vec<u8>,
     running_cost: Option<NanoUsd>,
+    result_cost: Option<(TurnId, NanoUsd)>,
 }
 
 impl Batch {
@@ -32,10 +35,11 @@ impl Batch {
         Self {
             now: Timestamp::UNIX_EPOCH,
             next_seq: 0,
-            events: Vec::new(),
+            lines: Vec::new(),
             ends: Vec::new(),
             bytes: Vec::new(),
             running_cost: None,
+            result_cost: None,
         }
     }
 
@@ -43,11 +47,12 @@ impl Batch {
     pub(super) fn begin(&mut self, next_seq: u64, now: Timestamp) {
         self.now = now;
         self.next_seq = next_seq;
-        self.events.clear();
+        self.lines.clear();
         self.ends.clear();
         self.bytes.clear();
         self.bytes.shrink_to(KEPT_BYTES);
         self.running_cost = None;
+        self.result_cost = None;
     }
 
     /// Adds an event of the main agent that was not read from anywhere.
@@ -66,7 +71,7 @@ impl Batch {
             Event { schema_version: SCHEMA_VERSION, seq: self.next_seq, ts: self.now, turn_id, agent, raw, payload };
         self.next_seq += 1;
         codec::encode(&event, &mut self.bytes);
-        self.events.push(event);
+        self.lines.push(Line::Event(event));
         self.ends.push(self.bytes.len());
     }
 
@@ -77,6 +82,15 @@ impl Batch {
 
     pub(super) const fn running_cost(&self) -> Option<NanoUsd> {
         self.running_cost
+    }
+
+    /// Notes what the results of a turn cost, with the one in the batch.
+    pub(super) fn set_result_cost(&mut self, turn: TurnId, cost: NanoUsd) {
+        self.result_cost = Some((turn, cost));
+    }
+
+    pub(super) const fn result_cost(&self) -> Option<(TurnId, NanoUsd)> {
+        self.result_cost
     }
 
     pub(super) const fn next_seq(&self) -> u64 {
@@ -93,21 +107,20 @@ impl Batch {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.events.is_empty()
+        self.lines.is_empty()
     }
 
     /// Returns the number of events that tell something else than a trouble.
     pub(super) fn events_but_trouble(&self) -> u64 {
-        let events = self.events.iter().filter(|event| !matches!(event.payload, Payload::CaptureError { .. }));
-        events.map(|_| 1).sum()
+        let tells_more =
+            |line: &&Line| !matches!(line, Line::Event(Event { payload: Payload::CaptureError { .. }, .. }));
+        self.lines.iter().filter(tells_more).map(|_| 1).sum()
     }
 
-    /// Hands out each event with its line, and empties the batch.
-    pub(super) fn drain(&mut self, mut each: impl FnMut(Event, &[u8])) {
-        let mut start = 0;
-        for (event, end) in self.events.drain(..).zip(self.ends.drain(..)) {
-            each(event, &self.bytes[mem::replace(&mut start, end)..end]);
-        }
-        self.bytes.clear();
+    /// Returns each line with its bytes.
+    pub(super) fn lines(&self) -> impl Iterator<Item = FoldLine<'_>> {
+        let starts = iter::once(0).chain(self.ends.iter().copied());
+        let bytes = starts.zip(&self.ends).map(|(start, end)| &self.bytes[start..*end]);
+        self.lines.iter().zip(bytes).map(|(line, bytes)| FoldLine { bytes, line: Some(line) })
     }
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use trace_model::{
     codec,
     event::Event,
-    fold,
+    fold::{self, FoldLine},
     ledger::Ledger,
     rows::LaunchRows,
     usage::UsageReport,
@@ -108,7 +108,7 @@ impl World {
         self.recording.decide(input, Timestamp::UNIX_EPOCH, &mut self.batch);
         if works {
             self.file.extend_from_slice(self.batch.bytes());
-            self.recording.commit(&mut self.batch, None);
+            self.recording.commit(&self.batch, None);
         } else if !self.batch.is_empty() {
             self.recording.lose(&self.batch, "the disk is full");
         }

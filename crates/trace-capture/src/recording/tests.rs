@@ -97,7 +97,7 @@ impl Script {
         self.recording.decide(input, Timestamp::UNIX_EPOCH, &mut self.batch);
         let events = events(self.batch.bytes());
         self.file.extend_from_slice(self.batch.bytes());
-        self.recording.commit(&mut self.batch, None);
+        self.recording.commit(&self.batch, None);
         events
     }
 

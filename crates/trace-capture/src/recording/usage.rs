@@ -7,8 +7,9 @@ use trace_model::{
     event::{Payload, UsageFigures},
     id::TurnId,
     money::NanoUsd,
+    totals::add_known,
     turn::Outcome,
-    usage::{Agent, UsageRecord, UsageReport},
+    usage::{Agent, UsageOrigin, UsageRecord, UsageReport},
     words::{Grain, Quality},
 };
 
@@ -31,13 +32,13 @@ impl Recording {
         batch: &mut Batch,
     ) {
         let turn = self.spending_turn();
-        let key = format!("event:{}", batch.next_seq());
+        let key = UsageOrigin::event_key(batch.next_seq());
         let before = self.stream_usage.as_ref().filter(|(of, _)| Some(*of) == turn).map(|(_, usage)| usage.clone());
         let before = before.unwrap_or_default();
         let usage = UsageFigures {
-            input_tokens: add(before.input_tokens, input_tokens),
-            output_tokens: add(before.output_tokens, output_tokens),
-            cache_read_tokens: add(before.cache_read_tokens, cache_read_tokens),
+            input_tokens: add_known([before.input_tokens, input_tokens]),
+            output_tokens: add_known([before.output_tokens, output_tokens]),
+            cache_read_tokens: add_known([before.cache_read_tokens, cache_read_tokens]),
             ..UsageFigures::default()
         };
         batch.push(turn, Payload::Usage { usage });
@@ -52,12 +53,13 @@ impl Recording {
         self.push_usage(turn, report, batch);
     }
 
-    /// Returns the record of the provider's figures for a whole turn. There is one per turn; the next one replaces it.
-    pub(super) fn turn_usage(&self, turn: TurnId, usage: &UsageFigures, agent: &Agent) -> UsageReport {
-        let cached = add(usage.cache_read_tokens, usage.cache_write_tokens).unwrap_or(0);
+    /// Records the provider's figures for a whole turn. There is one such record per turn; the next one replaces it.
+    ///
+    /// The money stands in the turn's record of costs, for finer records of tokens may come to stand instead of this.
+    pub(super) fn turn_usage(&self, turn: TurnId, usage: &UsageFigures, agent: &Agent, batch: &mut Batch) {
+        let cached = add_known([usage.cache_read_tokens, usage.cache_write_tokens]).unwrap_or(0);
         let uncached = usage.total_input_tokens.map(|total| total.saturating_sub(cached));
-        let told = self.cost_of(&cost_key(turn));
-        UsageReport {
+        let report = UsageReport {
             agent: agent.clone(),
             model: usage.model.clone().or_else(|| self.launch().header.model.clone()),
             input_tokens: usage.input_tokens.or(uncached),
@@ -67,9 +69,11 @@ impl Recording {
             reasoning_tokens: usage.reasoning_tokens,
             context_tokens: usage.peak_input_tokens,
             context_window_tokens: usage.context_window_tokens,
-            // What a result said of the same turn is not counted again.
-            reported_cost_usd: usage.cost_usd.map(|cost| cost.saturating_sub(told)),
-            ..UsageReport::new(turn_key(turn), Grain::Turn, Quality::Exact)
+            ..UsageReport::new(UsageOrigin::turn_key(turn), Grain::Turn, Quality::Exact)
+        };
+        self.push_usage(Some(turn), report, batch);
+        if let Some(cost) = usage.cost_usd {
+            self.push_cost(turn, cost, batch);
         }
     }
 
@@ -95,17 +99,24 @@ impl Recording {
         let result = Payload::Result { status, cost_usd: stated, duration_secs };
         batch.push(turn, result);
         if let (Some(turn), Some(own)) = (turn, own) {
-            let key = cost_key(turn);
-            // Another result of the turn adds to it; what the turn's own figures said is not counted again.
-            let before = self.cost_of(&key);
-            let told = if before == NanoUsd::ZERO { self.cost_of(&turn_key(turn)) } else { NanoUsd::ZERO };
-            let cost = own.saturating_sub(told);
-            let report = UsageReport {
-                reported_cost_usd: Some(before.saturating_add(cost)),
-                ..UsageReport::new(key, Grain::Turn, Quality::Exact)
-            };
-            self.push_usage(Some(turn), report, batch);
+            // Another result of the turn adds to it.
+            let before = self.result_cost.filter(|(of, _)| *of == turn).map_or(NanoUsd::ZERO, |(_, cost)| cost);
+            let cost = before.saturating_add(own);
+            batch.set_result_cost(turn, cost);
+            self.push_cost(turn, cost, batch);
         }
+    }
+
+    /// Records what a turn cost. Its results and its figures tell of the same money, so the most that one of them says
+    /// counts.
+    fn push_cost(&self, turn: TurnId, cost: NanoUsd, batch: &mut Batch) {
+        let key = UsageOrigin::cost_key(turn);
+        let told = self.fold.usage_record(&key).and_then(|record| record.report.reported_cost_usd);
+        let report = UsageReport {
+            reported_cost_usd: Some(cost).max(told),
+            ..UsageReport::new(key, Grain::Turn, Quality::Exact)
+        };
+        self.push_usage(Some(turn), report, batch);
     }
 
     /// Records the report as a record of the launch.
@@ -114,25 +125,5 @@ impl Recording {
         let agent = report.agent.clone();
         let record = UsageRecord { launch_id: self.launch().header.id, turn_id, report };
         batch.push_observed(turn_id, agent, None, Payload::UsageRecord { record });
-    }
-
-    fn cost_of(&self, key: &str) -> NanoUsd {
-        self.fold.usage_record(key).and_then(|record| record.report.reported_cost_usd).unwrap_or(NanoUsd::ZERO)
-    }
-}
-
-fn turn_key(turn: TurnId) -> String {
-    format!("turn:{turn}")
-}
-
-fn cost_key(turn: TurnId) -> String {
-    format!("cost:{turn}")
-}
-
-/// Adds what is known; nothing known stays unknown.
-fn add(left: Option<u64>, right: Option<u64>) -> Option<u64> {
-    match (left, right) {
-        (Some(left), Some(right)) => Some(left.saturating_add(right)),
-        (left, right) => left.or(right),
     }
 }
