@@ -62,9 +62,7 @@ impl AppendFile {
 
     /// Writes a record that [`commit`](Self::commit) takes in and [`cut`](Self::cut) takes back.
     pub(super) fn write(&mut self, record: &[u8]) -> Result<(), AppendError> {
-        if self.torn {
-            self.cut()?;
-        }
+        self.cut_if_torn()?;
         let source = match write_once(&mut *self.file, record) {
             Ok(written) if written == record.len() => return Ok(()),
             Ok(written) => {
@@ -82,6 +80,11 @@ impl AppendFile {
         self.len += len_of(record);
         self.hash.update(record);
         self.sync.dirty.store(true, Ordering::Release);
+    }
+
+    /// Cuts off what an earlier cut could not.
+    pub(super) fn cut_if_torn(&mut self) -> Result<(), AppendError> {
+        if self.torn { self.cut() } else { Ok(()) }
     }
 
     /// Cuts the file back to its whole records.

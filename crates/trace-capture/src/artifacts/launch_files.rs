@@ -143,7 +143,13 @@ impl LaunchFiles {
     }
 
     /// Returns size and hash of every file but the lease, sorted by path; nothing is read for it.
-    pub fn file_hashes(&self) -> Vec<FileHash> {
+    ///
+    /// # Errors
+    ///
+    /// [`AppendError::Torn`] if a file ends in a piece of a record that cannot be cut off: it is not what its hash says.
+    pub fn file_hashes(&mut self) -> Result<Vec<FileHash>, AppendError> {
+        let raw = self.raw.iter_mut().flat_map(|raw| [&mut raw.stdout, &mut raw.stderr, &mut raw.index]);
+        raw.chain([&mut self.conversation]).try_for_each(AppendFile::cut_if_torn)?;
         let mut hashes: Vec<FileHash> = self.written.values().cloned().collect();
         hashes.push(self.conversation.file_hash(layout::CONVERSATION));
         if let Some(raw) = &self.raw {
@@ -152,7 +158,7 @@ impl LaunchFiles {
             hashes.push(raw.index.file_hash(layout::RAW_INDEX));
         }
         hashes.sort_by(|left, right| left.path.cmp(&right.path));
-        hashes
+        Ok(hashes)
     }
 
     /// Returns the open files, what others refer to first: after a power cut an event never names bytes that are gone.

@@ -11,7 +11,7 @@ use std::{
 
 use trace_model::{
     context::TurnContext,
-    event::FileHash,
+    event::Receipt,
     fold::Boundary,
     id::{LaunchId, RunId, TurnId},
     path::ArtifactPath,
@@ -82,6 +82,8 @@ pub(super) struct Writer {
     batch: Batch,
     stdout: SessionScanner,
     stderr: SessionScanner,
+    /// What the standard error said of the session: it counts where the output says nothing.
+    stderr_receipt: Option<Receipt>,
     /// Rows changed that the ledger does not know of.
     boundary: bool,
 }
@@ -89,7 +91,15 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn new(recording: Recording, files: LaunchFiles) -> Self {
         let scanner = || SessionScanner::new(recording.launch().header.provider.clone());
-        Self { stdout: scanner(), stderr: scanner(), recording, files, batch: Batch::new(), boundary: false }
+        Self {
+            stdout: scanner(),
+            stderr: scanner(),
+            stderr_receipt: None,
+            recording,
+            files,
+            batch: Batch::new(),
+            boundary: false,
+        }
     }
 
     /// Lets the machine decide, writes what it decides, and tells it what came of it.
@@ -115,6 +125,22 @@ impl Writer {
                 Err(error)
             }
         }
+    }
+
+    fn observe(&mut self, receipt: Option<Receipt>, clock: &dyn Clock) {
+        if let Some(receipt) = receipt {
+            // What cannot be written is noted in the launch.
+            let _ = self.write(Input::Observed(receipt), clock, None);
+        }
+    }
+
+    /// Takes what a last line without its line feed says, and what the standard error said where the output said
+    /// nothing.
+    fn observe_the_rest(&mut self, clock: &dyn Clock) {
+        let of_stdout = self.stdout.finish();
+        self.observe(of_stdout, clock);
+        let of_stderr = self.stderr_receipt.take().or_else(|| self.stderr.finish());
+        self.observe(of_stderr, clock);
     }
 
     fn take_trouble(&mut self, reason: &str) {
@@ -176,12 +202,15 @@ impl Live {
                     Err(error) => writer.take_trouble(&reason_of(&error)),
                 }
             }
-            let scanner = match stream {
-                OutputStream::Stdout => &mut writer.stdout,
-                OutputStream::Stderr => &mut writer.stderr,
-            };
-            if let Some(receipt) = scanner.push(bytes) {
-                let _ = writer.write(Input::Observed(receipt), &*self.clock, None);
+            match stream {
+                OutputStream::Stdout => {
+                    let receipt = writer.stdout.push(bytes);
+                    writer.observe(receipt, &*self.clock);
+                }
+                OutputStream::Stderr => {
+                    let receipt = writer.stderr.push(bytes);
+                    writer.stderr_receipt = writer.stderr_receipt.take().or(receipt);
+                }
             }
         }
         self.notice();
@@ -272,6 +301,7 @@ impl Live {
     /// Lets the launch end so: its running turn ends, and nothing else is recorded.
     pub(super) fn begin_end(&self, ending: Ending) {
         if let State::Open(writer) = &mut *self.state() {
+            writer.observe_the_rest(&*self.clock);
             writer.recording.begin_end(ending);
             let _ = writer.write(Input::Close, &*self.clock, None);
         }
@@ -280,7 +310,13 @@ impl Live {
     /// Writes the line that ends the launch, and tells whether the launch has ended.
     pub(super) fn end(&self) -> bool {
         let State::Open(writer) = &mut *self.state() else { return true };
-        let files: Vec<FileHash> = writer.files.file_hashes();
+        let files = match writer.files.file_hashes() {
+            Ok(files) => files,
+            Err(error) => {
+                writer.take_trouble(&reason_of(&error));
+                return false;
+            }
+        };
         writer.write(Input::EndLaunch { files }, &*self.clock, None).is_ok() && writer.recording.has_ended()
     }
 
@@ -301,7 +337,7 @@ impl Live {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Whoever panicked left whole lines in the file: the next append cuts off anything else.
+        // A panic is a bug of ours or of the harness's clock, and no reason to take the agent down with it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

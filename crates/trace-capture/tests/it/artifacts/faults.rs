@@ -111,13 +111,13 @@ fn the_files_of_the_turns_that_were_written_stay() {
 #[test]
 fn the_files_of_a_turn_that_could_not_be_opened_are_removed() {
     let files = SimulatedFiles::new();
-    let launch = publish(&home(&files), &samples::header(1), 1).unwrap();
+    let mut launch = publish(&home(&files), &samples::header(1), 1).unwrap();
     let mut turns = launch.turn_writer();
     let before = files.paths();
     let written = write_with(&mut turns, 1, 2).unwrap();
     turns.remove(&written);
     assert_eq!(files.paths(), before);
-    hashes_are_those_of_the_files(&files, &launch);
+    hashes_are_those_of_the_files(&files, &mut launch);
     let written = write_with(&mut turns, 1, 2).unwrap();
     files.fail_forever_at(1);
     turns.remove(&written);
@@ -133,7 +133,7 @@ fn a_turn_that_is_there_already_is_an_error_and_stays() {
     let before = files.paths();
     assert!(matches!(write_turn(&mut launch, 1, 1), Err(ArtifactError::AlreadyExists { .. })));
     assert_eq!(files.paths(), before);
-    hashes_are_those_of_the_files(&files, &launch);
+    hashes_are_those_of_the_files(&files, &mut launch);
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn an_event_whose_write_fails_leaves_nothing_of_itself() {
         assert!(matches!(launch.append(&line(2)), Err(AppendError::Lost { .. })), "{torn}");
         launch.append(&line(3)).unwrap();
         assert_eq!(events(&only_launch(&home).unwrap()), (vec![0, 1, 3], 0, vec![]), "{torn}");
-        hashes_are_those_of_the_files(&files, &launch);
+        hashes_are_those_of_the_files(&files, &mut launch);
     }
 }
 
@@ -165,7 +165,7 @@ fn an_error_record_is_never_glued_to_a_torn_line() {
     assert_eq!(events(&only_launch(&home).unwrap()), (vec![0, 1], 0, line(2)[..7].to_vec()));
     launch.append(&line(4)).unwrap();
     assert_eq!(events(&only_launch(&home).unwrap()), (vec![0, 1, 4], 0, vec![]));
-    hashes_are_those_of_the_files(&files, &launch);
+    hashes_are_those_of_the_files(&files, &mut launch);
 }
 
 #[test]
@@ -207,6 +207,18 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0_usize..400).prop_map(Step::Space),
         2 => Just(Step::Heal),
     ]
+}
+
+#[test]
+fn a_piece_of_a_chunk_is_cut_off_before_the_hash_of_its_file_is_told() {
+    let files = SimulatedFiles::new();
+    let mut launch = publish(&home(&files), &samples::header(1), 1).unwrap();
+    files.tear_failing_writes(3);
+    files.fail_forever_at(1);
+    assert!(launch.append_raw(OutputStream::Stdout, samples::time(9), b"no place").is_err());
+    assert!(launch.file_hashes().is_err(), "it cannot be cut off yet");
+    files.heal();
+    hashes_are_those_of_the_files(&files, &mut launch);
 }
 
 proptest! {
@@ -265,6 +277,6 @@ proptest! {
         }
         prop_assert_eq!(u64::try_from(index.len()).unwrap(), chunks);
         prop_assert_eq!(ends, [&streams[0], &streams[1]].map(|bytes| u64::try_from(bytes.len()).unwrap()));
-        hashes_are_those_of_the_files(&files, &launch);
+        hashes_are_those_of_the_files(&files, &mut launch);
     }
 }

@@ -59,7 +59,7 @@ fn whole_launch(home: &Home, n: u32) -> Vec<Vec<u8>> {
     }
     let record = samples::usage_record(n, Some(1), &format!("msg-{n}"));
     lines.push(line_of(4, Payload::UsageRecord { record }));
-    let files_so_far = files.file_hashes();
+    let files_so_far = files.file_hashes().unwrap();
     let (outcome, capture_status) = (Outcome::Completed, CaptureStatus::Complete);
     lines.push(line_of(5, Payload::LaunchEnded { outcome, capture_status, reason: None, files: files_so_far }));
     for line in &lines {

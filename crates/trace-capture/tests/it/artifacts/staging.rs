@@ -159,7 +159,7 @@ fn exactly_one_of_two_begins_gets_the_launch(prepare: impl Fn() -> SimulatedFile
         staged.append(&line(0)).unwrap();
         staged.publish().unwrap();
         assert_eq!(events(&only_launch(&first).unwrap()).0, [0], "{nth}");
-        hashes_are_those_of_the_files(&files, &staged);
+        hashes_are_those_of_the_files(&files, &mut staged);
     }
 }
 

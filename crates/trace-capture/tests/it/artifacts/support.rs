@@ -133,8 +133,8 @@ pub(super) fn tail(conversation: &ConversationReader) -> Vec<u8> {
 }
 
 /// Asserts that the hashes of the first launch list each of its files as it is.
-pub(super) fn hashes_are_those_of_the_files(files: &SimulatedFiles, launch: &LaunchFiles) {
-    let hashes = launch.file_hashes();
+pub(super) fn hashes_are_those_of_the_files(files: &SimulatedFiles, launch: &mut LaunchFiles) {
+    let hashes = launch.file_hashes().unwrap();
     let names: Vec<&str> = hashes.iter().map(|hash| &*hash.path).collect();
     assert!(names.is_sorted(), "{names:?}");
     for hash in &hashes {
