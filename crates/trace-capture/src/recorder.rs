@@ -61,6 +61,17 @@ pub(crate) enum Command {
     Close,
 }
 
+impl Command {
+    /// Returns the launch that it is about, if that has begun.
+    fn launch(&self) -> Option<Arc<Live>> {
+        match self {
+            Self::BeginTurn(begin) => Some(Arc::clone(&begin.live)),
+            Self::FinishTurn { live, .. } | Self::Finish { live, .. } | Self::Written(live) => Some(Arc::clone(live)),
+            Self::Begin(_) | Self::LedgerReady | Self::Flush(_) | Self::Close => None,
+        }
+    }
+}
+
 /// A launch that is to begin.
 pub(crate) struct Begin {
     pub(crate) labels: Labels,

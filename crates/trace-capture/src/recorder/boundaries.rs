@@ -147,8 +147,10 @@ impl Thread {
         if !self.open.contains_key(&live.id) {
             return reply();
         }
+        // What this sync finds is still told by an event, and by the turn's end.
+        self.sync(live);
         live.begin_end(ending);
-        // What this sync finds is still told by the launch's end.
+        // What this one finds, by the launch's end.
         self.sync(live);
         let ended = live.end();
         self.sync(live);

@@ -5,7 +5,6 @@
 //! from its files and replaced as a whole, which is right whatever the ledger did with the part.
 
 use std::{
-    any::Any,
     collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
@@ -14,13 +13,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use trace_model::{
-    id::LaunchId,
-    ledger::{Ledger, LedgerError},
-};
+use futures_channel::oneshot;
+use trace_model::{id::LaunchId, ledger::Ledger};
 
-use super::{Command, Commands, Live, live::reason_of};
-use crate::{artifacts::Home, reindex::launch_rows};
+use super::{Command, Commands, Live, live::reason_of, thread::panic_text};
+use crate::{
+    artifacts::{ArtifactError, Home},
+    reindex::{FoldedLaunch, launch_rows},
+};
 
 /// How long a boundary waits for the ledger.
 pub(super) const LEDGER_WAIT: Duration = Duration::from_millis(20);
@@ -60,7 +60,8 @@ struct Call {
     answer: Answer,
 }
 
-type Answer = Pin<Box<dyn Future<Output = Result<(), LedgerError>> + Send>>;
+/// What a call of the ledger comes to; its error is told in words.
+type Answer = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
 
 /// Someone who waits until the ledger knows a launch, but not longer than the limit.
 struct Waiter {
@@ -153,16 +154,29 @@ impl Index {
         let (failures, answer): (u32, Answer) = match need {
             Need::Changes => {
                 let Some(rows) = changes else { return };
-                (0, Box::pin(async move { ledger.apply(&rows).await }))
+                (0, Box::pin(async move { ledger.apply(&rows).await.map_err(|error| reason_of(&error)) }))
             }
-            // Turns are opened on this thread alone. So what is written while the files are read is no new turn, and
-            // can be applied to the rows once more.
-            Need::Rows { failures, .. } => match launch_rows(&self.home, &live.dir) {
-                Ok(folded) => (failures, Box::pin(async move { ledger.replace_launch(&folded.rows).await })),
-                Err(error) => return self.fail(live, failures, &reason_of(&error), now),
-            },
+            Need::Rows { failures, .. } => (failures, self.replacement(&live)),
         };
         self.call = Some(Call { live, failures, limit: now + CALL_LIMIT, answer });
+    }
+
+    /// Folds the launch anew from its files and replaces its rows.
+    ///
+    /// The files are read on a thread of their own, for they may be large, and this one has other launches to sync. A
+    /// turn that opens meanwhile may be among the rows that are read and among the next changes too. Then the ledger
+    /// refuses those, and the launch is folded once more.
+    fn replacement(&self, live: &Live) -> Answer {
+        let (home, dir, ledger) = (self.home.clone(), live.dir.clone(), Arc::clone(&self.ledger));
+        let (reply, folded) = oneshot::channel::<Result<FoldedLaunch, ArtifactError>>();
+        let fold = move || drop(reply.send(launch_rows(&home, &dir)));
+        let spawned = std::thread::Builder::new().name("trace-fold".to_owned()).spawn(fold);
+        Box::pin(async move {
+            spawned.map_err(|error| reason_of(&error))?;
+            let folded = folded.await.map_err(|_| "the files of the launch could not be read".to_owned())?;
+            let rows = folded.map_err(|error| reason_of(&error))?.rows;
+            ledger.replace_launch(&rows).await.map_err(|error| reason_of(&error))
+        })
     }
 
     /// Asks the ledger for its answer, and returns the call if there is none yet.
@@ -181,8 +195,11 @@ impl Index {
                 }
             }
             Ok(Poll::Ready(Ok(()))) => call.live.set_index_pending(false),
-            Ok(Poll::Ready(Err(error))) => self.fail(call.live, call.failures, &reason_of(&error), now),
-            Err(panic) => self.fail(call.live, call.failures, &panic_text(&*panic), now),
+            Ok(Poll::Ready(Err(reason))) => self.fail(call.live, call.failures, &reason, now),
+            Err(panic) => {
+                let reason = format!("the ledger panicked: {}", panic_text(&*panic));
+                self.fail(call.live, call.failures, &reason, now);
+            }
         }
         None
     }
@@ -209,9 +226,4 @@ impl Index {
             (waiter.reply)();
         }
     }
-}
-
-fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("the ledger panicked: {}", text.unwrap_or("no message"))
 }

@@ -1,7 +1,9 @@
 //! The loop of the recorder's thread.
 
 use std::{
+    any::Any,
     collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, mpsc},
     time::{Duration, Instant},
 };
@@ -66,7 +68,7 @@ impl Thread {
                 },
             };
             if let Some(command) = command {
-                self.obey(command);
+                self.obey_or_tell(command);
             }
             if self.sync_at.is_some_and(|at| at <= Instant::now()) {
                 self.sync_written();
@@ -90,6 +92,19 @@ impl Thread {
 
     fn next_deadline(&self) -> Option<Instant> {
         [self.sync_at, self.index.next_deadline(), self.end_by].into_iter().flatten().min()
+    }
+
+    /// Obeys; what panics in it, such as a clock of the harness's own, is a trouble of that launch and of no other.
+    fn obey_or_tell(&mut self, command: Command) {
+        let launch = command.launch();
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.obey(command))) {
+            let reason = format!("the recorder panicked: {}", panic_text(&*panic));
+            if let Some(live) = launch {
+                live.take_trouble(&reason);
+            } else {
+                tracing::warn!(reason, "a launch was not recorded");
+            }
+        }
     }
 
     fn obey(&mut self, command: Command) {
@@ -139,4 +154,10 @@ impl Thread {
             live.take_trouble(&reason_of(&error));
         }
     }
+}
+
+/// Returns what a panic said.
+pub(super) fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }

@@ -325,6 +325,20 @@ fn a_cost_that_two_places_tell_counts_once() {
 }
 
 #[test]
+fn a_known_cost_survives_finer_records_and_figures_without_one() {
+    let known = UsageFigures { input_tokens: Some(7), cost_usd: Some(cost(100)), ..UsageFigures::default() };
+    let mut script = Script::begun();
+    script.turn_usage(None, known.clone());
+    let result =
+        StreamEvent::Result { status: Outcome::Completed, cost: Some(ResultCost::Own(cost(100))), duration_secs: None };
+    script.put(Input::Stream(result));
+    script.turn_usage(None, UsageFigures { cost_usd: None, ..known });
+    script.put(Input::Usage(UsageReport::new("msg_1", Grain::Request, Quality::Exact)));
+    let sum: Option<NanoUsd> = script.recording.totals().cost_usd;
+    assert_eq!(sum, Some(cost(100)));
+}
+
+#[test]
 fn the_result_of_an_interpreter_is_an_event_and_no_usage() {
     let mut script = Script::begun();
     let result =

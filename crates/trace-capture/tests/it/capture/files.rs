@@ -208,3 +208,34 @@ fn a_poisoned_lock_does_not_panic_the_agent() {
     capture.blocking_finish(Outcome::Completed, Recorded::Conversation);
     assert_eq!(texts(&events(&home)), ["kept"]);
 }
+
+#[test]
+fn a_panic_on_the_recorders_thread_is_the_trouble_of_one_launch_and_ends_no_other() {
+    let files = SimulatedFiles::new();
+    let home = home_on(&files);
+    let clock = Arc::new(BreakingClock { ticks: TickingClock::new(), breaks: AtomicBool::new(false) });
+    let env = env_with_clock(&home, Arc::new(MemoryLedger::new()), clock.clone());
+    let (capture, beside) = (begin(&env), begin(&env));
+    clock.breaks.store(true, Ordering::SeqCst);
+    assert!(capture.blocking_begin_turn(InputOp::Message, "Again.").is_err());
+    assert!(capture.blocking_begin_turn(InputOp::Message, "And again.").is_ok());
+    assert_eq!(capture.status().trouble.as_deref(), Some("the recorder panicked: the clock broke"));
+    for capture in [&capture, &beside] {
+        capture.blocking_finish(Outcome::Completed, Recorded::Conversation);
+    }
+    assert_eq!(beside.status().trouble, None);
+}
+
+#[test]
+fn a_sync_that_fails_at_the_end_is_told_and_the_turn_ends_as_not_captured() {
+    let rig = Rig::new();
+    let capture = rig.begin();
+    capture.record_stream_event(text("said"));
+    rig.files.fail_once_at(1);
+    capture.blocking_finish(Outcome::Completed, Recorded::Conversation);
+    let ends = ["legacy_text", "capture_error", "turn_ended", "launch_ended"];
+    assert_eq!(kinds(&events(&rig.home))[2..], ends);
+    let rows = rig.rows();
+    assert_eq!(rows[0]["launch"]["capture_status"], "partial");
+    assert_eq!(rows[0]["turns"][0]["turn"]["partial_reason"], "capture_failed");
+}
