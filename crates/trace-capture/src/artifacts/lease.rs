@@ -33,10 +33,12 @@ struct Writer<'a> {
 /// one was locked, or moved the folder away.
 pub(super) fn create(home: &Home, folder: &Path, host: Option<&str>) -> Result<Box<dyn FileHandle>, ArtifactError> {
     let path = folder.join(LEASE);
-    let mut lease = home.create_file(&path)?;
-    if !home.at("lock", &path, lease.try_lock(Lock::Exclusive))? || !is_at(home, &*lease, &path)? {
-        return Err(ArtifactError::AlreadyExists { path: home.full(&path) });
-    }
+    let is_anothers = || ArtifactError::AlreadyExists { path: home.full(&path) };
+    let lease = match home.create_file(&path) {
+        Err(error) if error.is_not_found() => return Err(is_anothers()),
+        lease => lease?,
+    };
+    let mut lease = lock(home, lease, &path)?.ok_or_else(is_anothers)?;
     let writer = Writer {
         schema_version: 1,
         pid: std::process::id(),
@@ -52,11 +54,20 @@ pub(super) fn create(home: &Home, folder: &Path, host: Option<&str>) -> Result<B
 /// Locks the lease of a folder whose writer is dead; a folder without one gets one. `None`: another writer lives.
 pub(super) fn claim(home: &Home, folder: &Path) -> Result<Option<Box<dyn FileHandle>>, ArtifactError> {
     let path = folder.join(LEASE);
-    let lease = match home.create_file(&path) {
-        Err(ArtifactError::AlreadyExists { .. }) => home.open_file(&path)?,
-        lease => lease?,
-    };
-    let locked = home.at("lock", &path, lease.try_lock(Lock::Exclusive))? && is_at(home, &*lease, &path)?;
+    match home.create_file(&path) {
+        Err(ArtifactError::AlreadyExists { .. }) => reclaim(home, folder),
+        lease => lock(home, lease?, &path),
+    }
+}
+
+/// Locks the lease of a folder whose writer is dead, and makes none. `None`: another writer lives.
+pub(super) fn reclaim(home: &Home, folder: &Path) -> Result<Option<Box<dyn FileHandle>>, ArtifactError> {
+    let path = folder.join(LEASE);
+    lock(home, home.open_file(&path)?, &path)
+}
+
+fn lock(home: &Home, lease: Box<dyn FileHandle>, path: &Path) -> Result<Option<Box<dyn FileHandle>>, ArtifactError> {
+    let locked = home.at("lock", path, lease.try_lock(Lock::Exclusive))? && is_at(home, &*lease, path)?;
     Ok(locked.then_some(lease))
 }
 

@@ -59,7 +59,17 @@ impl StagedFolder {
             home.create_dir(&folder.staging)?;
         }
         folder.state = State::Unclaimed;
-        folder.lease = Some(lease::create(home, &folder.staging, header.hostname.as_deref())?);
+        match lease::create(home, &folder.staging, header.hostname.as_deref()) {
+            Ok(lease) => folder.lease = Some(lease),
+            Err(error) => {
+                if matches!(error, ArtifactError::AlreadyExists { .. }) {
+                    // Whatever is there now is the other's, and so are the folders above it.
+                    folder.state = State::Absent;
+                    folder.made.clear();
+                }
+                return Err(error);
+            }
+        }
         folder.state = State::Staged;
         match home.at("look for", &folder.published, home.files().kind(&folder.published))? {
             Some(_) => Err(ArtifactError::AlreadyExists { path: home.full(&folder.published) }),
@@ -128,15 +138,33 @@ impl StagedFolder {
         if self.state == State::Published {
             let _ = files.rename(&self.published, &self.staging, Existing::Refuse);
         }
-        let claim = if self.state == State::Unclaimed { lease::claim(home, &self.staging) } else { Ok(None) };
-        if matches!(self.state, State::Staged | State::Published) || matches!(claim, Ok(Some(_))) {
-            let _ = home.remove_tree(&self.staging, Some(lease::LEASE));
+        match self.state {
+            State::Absent => {}
+            State::Unclaimed => self.remove_unclaimed(),
+            State::Staged | State::Published => {
+                let _ = home.remove_tree(&self.staging, Some(lease::LEASE));
+            }
         }
         for made in self.made.drain(..).rev() {
             // It stays if another launch lies in it.
             let _ = files.remove_dir(&made);
         }
         self.state = State::Absent;
+    }
+
+    /// Removes the folder whose lease could not be made, unless another process has claimed it meanwhile.
+    fn remove_unclaimed(&self) {
+        let home = &self.home;
+        match lease::reclaim(home, &self.staging) {
+            Ok(Some(_lease)) => {
+                let _ = home.remove_tree(&self.staging, Some(lease::LEASE));
+            }
+            Err(error) if error.is_not_found() => {
+                // Only while it is empty.
+                let _ = home.files().remove_dir(&self.staging);
+            }
+            Ok(None) | Err(_) => {}
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Launches on their way from nothing to published.
 
-use std::{path::Path, sync::mpsc};
+use std::{path::Path, sync::mpsc, thread};
 
 use trace_capture::artifacts::{ArtifactError, FileEffects, LaunchFiles, Lock};
 use trace_testkit::{SimulatedFiles, samples};
@@ -137,6 +137,13 @@ fn a_staging_folder_without_a_lease_is_stale() {
     assert_eq!(home.list_launch_artifact_dirs().unwrap().len(), 2);
 }
 
+/// Returns files with the staging folder of a writer that died.
+fn stale() -> SimulatedFiles {
+    let files = SimulatedFiles::new();
+    let _stale = LaunchFiles::stage(&home(&files), &samples::header(1)).unwrap();
+    files.after_kill()
+}
+
 /// Begins the same launch twice, the second time before each single file operation of the first.
 fn exactly_one_of_two_begins_gets_the_launch(prepare: impl Fn() -> SimulatedFiles) {
     for nth in 1.. {
@@ -170,11 +177,67 @@ fn of_two_that_begin_a_launch_at_once_exactly_one_gets_it() {
 
 #[test]
 fn of_two_that_find_a_stale_staging_folder_at_once_exactly_one_gets_the_launch() {
-    exactly_one_of_two_begins_gets_the_launch(|| {
-        let files = SimulatedFiles::new();
-        let _stale = LaunchFiles::stage(&home(&files), &samples::header(1)).unwrap();
-        files.after_kill()
-    });
+    exactly_one_of_two_begins_gets_the_launch(stale);
+}
+
+/// Begins the same launch twice. The first one stops before each of its file operations, until the second one has come
+/// to each of its own; then the first goes on to its end, and the second after it.
+fn exactly_one_of_two_entangled_begins_gets_the_launch(prepare: impl Fn() -> SimulatedFiles) {
+    for first_stop in 1.. {
+        for second_stop in 1.. {
+            let files = prepare();
+            let (first, second) = (home(&files), home(&files));
+            let (sender, news) = mpsc::channel();
+            let (go, gate) = mpsc::channel::<()>();
+            files.interrupt_at(first_stop, {
+                let sender = sender.clone();
+                move || {
+                    sender.send(None).unwrap();
+                    // Nobody sends anything: it opens when the other end is dropped.
+                    let _ = gate.recv();
+                }
+            });
+            let thread = thread::spawn(move || sender.send(Some(LaunchFiles::stage(&first, &samples::header(1)))));
+            let first_ended = news.recv().unwrap();
+            if first_ended.is_some() {
+                // Its files are removed now, and nothing shall stop that.
+                files.interrupt_at(u64::MAX, || {});
+                assert!(first_stop > 5, "the first begin was never stopped");
+                return;
+            }
+            let (give, given) = mpsc::channel();
+            files.interrupt_at(second_stop, move || {
+                drop(go);
+                give.send(news.recv().unwrap().unwrap()).unwrap();
+            });
+            let second_staged = LaunchFiles::stage(&second, &samples::header(1));
+            if files.awaits_interruption() {
+                // The second one came to its end before that: what the first does then is no entanglement.
+                files.interrupt_at(u64::MAX, || {});
+                let _ = thread.join().unwrap();
+                break;
+            }
+            thread.join().unwrap().unwrap();
+            let first_staged = given.recv().unwrap();
+            let stops = (first_stop, second_stop);
+            assert!(first_staged.is_ok() != second_staged.is_ok(), "{stops:?}: {first_staged:?}, {second_staged:?}");
+            let mut staged = first_staged.or(second_staged).unwrap();
+            write_turn(&mut staged, 1, 1).unwrap();
+            staged.append(&line(0)).unwrap();
+            staged.publish().unwrap();
+            assert_eq!(events(&only_launch(&second).unwrap()).0, [0], "{stops:?}");
+        }
+    }
+}
+
+#[test]
+fn of_two_entangled_begins_exactly_one_gets_the_launch() {
+    exactly_one_of_two_entangled_begins_gets_the_launch(SimulatedFiles::new);
+}
+
+#[test]
+fn of_two_entangled_begins_at_a_stale_staging_folder_exactly_one_gets_the_launch() {
+    exactly_one_of_two_entangled_begins_gets_the_launch(stale);
 }
 
 #[test]
