@@ -40,7 +40,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         capture.record_raw(OutputStream::Stdout, &buffer[..count]);
     }
     let outcome = if child.wait().await?.success() { Outcome::Completed } else { Outcome::Failed };
-    capture.finish(outcome, Recorded::Conversation).await;
+    // Its bytes are on record, and nothing made events of them.
+    capture.finish(outcome, Recorded::PromptOnly).await;
     println!("{}", capture.launch_id().map(|id| id.to_string()).unwrap_or_default());
     Ok(())
 }
