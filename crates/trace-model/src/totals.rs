@@ -40,7 +40,7 @@ impl Totals {
     /// * A replay counts nothing.
     /// * A record whose numbers are a lower bound is covered by an exact remainder of the same launch in its own or a
     ///   later turn, if that is among the records: the remainder holds what the record lacks. Turn ids of one launch
-    ///   ascend.
+    ///   ascend. A remainder that is a lower bound itself is covered by nothing: its process stated no whole total.
     /// * The requests are unknown where a record that is no single request holds prompt tokens: there were requests
     ///   that no record shows.
     pub fn of(rows: &[UsageRow]) -> Self {
@@ -78,11 +78,13 @@ fn quality<'a, I: Iterator<Item = &'a UsageRecord>>(records: impl Fn() -> I) -> 
             *turn = record.turn_id.max(*turn);
         }
     }
-    let covered =
-        |record: &UsageRecord| last_remainder.get(&record.launch_id).is_some_and(|turn| record.turn_id <= *turn);
+    let is_covered = |record: &UsageRecord| {
+        let total = last_remainder.get(&record.launch_id);
+        record.report.origin() != UsageOrigin::Remainder && total.is_some_and(|turn| record.turn_id <= *turn)
+    };
     records()
         .filter(|record| record.report.origin() != UsageOrigin::Cost)
-        .map(|record| if covered(record) { Quality::Exact } else { record.report.quality })
+        .map(|record| if is_covered(record) { Quality::Exact } else { record.report.quality })
         .min()
 }
 
@@ -139,6 +141,16 @@ mod tests {
         let totals = Totals::of(&rows);
         assert_eq!((totals.output_tokens, totals.requests, totals.quality), (Some(51), Some(1), Quality::Exact));
         rows.push(row("msg_2", 3, Grain::Request, Quality::LowerBound, 100, 1));
+        assert_eq!(Totals::of(&rows).quality, Quality::LowerBound);
+    }
+
+    #[test]
+    fn a_process_that_stated_no_whole_total_is_not_covered_by_the_next_one() {
+        let rows = [
+            row("msg_1", 1, Grain::Request, Quality::LowerBound, 100, 1),
+            row("remainder:1:m", 1, Grain::Turn, Quality::LowerBound, 0, 0),
+            row("remainder:2:m", 2, Grain::Turn, Quality::Exact, 0, 50),
+        ];
         assert_eq!(Totals::of(&rows).quality, Quality::LowerBound);
     }
 

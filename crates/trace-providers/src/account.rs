@@ -52,6 +52,8 @@ pub(crate) struct Statement {
     pub(crate) cost: Option<NanoUsd>,
     /// The model of the main agent.
     pub(crate) main_model: Option<String>,
+    /// Whether a figure of it is there and cannot be read.
+    pub(crate) is_illegible: bool,
 }
 
 /// What is stated of one model.
@@ -88,6 +90,8 @@ pub(crate) struct Account {
     since: Ledger,
     /// The part of it that the main agent added.
     since_by_main: Sum,
+    /// The turn of the first record since the last statement.
+    since_turn: Option<u64>,
     remainders: VecDeque<Remainder>,
     /// The last total of each model.
     totals: BTreeMap<String, Classes>,
@@ -170,11 +174,20 @@ impl Account {
     }
 
     /// Notes that a new process prints from here on.
-    pub(crate) fn begin_process(&mut self) {
+    ///
+    /// If the last one ended without stating a total, a remainder says that there may be more than its records show.
+    pub(crate) fn begin_process(&mut self) -> Option<UsageReport> {
+        let unsettled = self.since_turn.take().and_then(|_| self.since.0.keys().next().cloned());
         self.process += 1;
         self.since = Ledger::default();
         self.since_by_main = Sum::default();
         self.count_from_zero();
+        let model = unsettled?;
+        self.statements += 1;
+        let owed = ModelTotal { model, classes: Classes::default(), cost: None, context_window: None };
+        let remainder = self.remainder(owed, Quality::LowerBound);
+        self.count_from_zero();
+        Some(remainder)
     }
 
     fn count_from_zero(&mut self) {
@@ -189,6 +202,7 @@ impl Account {
         if seen.process != self.process {
             return;
         }
+        self.since_turn.get_or_insert(self.turn);
         let change = difference(new, old);
         self.lessen_remainders(seen.turn, base_model(model), change);
         add(&mut self.since.entry(base_model(model)).0, change);
@@ -221,6 +235,8 @@ impl Account {
     /// * Where there is no running total, the figure for the turn leaves out subagents and side requests. So the
     ///   remainder is what this figure holds beyond the main agent's requests of the turn, and a lower bound.
     /// * Where the records add up to more than the total, they stay what they are and are a lower bound.
+    /// * So they are where a figure of the total cannot be read or is missing, and where the total is that of a new
+    ///   process and an earlier turn was left without one: which of the two spent the requests is not known.
     pub(crate) fn settle(&mut self, statement: Statement) -> Settled {
         self.statements += 1;
         let main_model = statement.main_model;
@@ -228,9 +244,13 @@ impl Account {
         let models = merge_by_base(statement.models.unwrap_or_default());
         let stated_nothing = statement.turn.is_none_or(|turn| turn.iter().flatten().all(|class| *class == 0))
             && self.since.sum(|_| true).0 == Sum::default();
-        if self.is_of_new_process(&models, statement.cost) {
+        let left_a_turn = self.since_turn.take().is_some_and(|turn| turn < self.turn);
+        let is_of_new_process = self.is_of_new_process(&models, statement.cost);
+        if is_of_new_process {
             self.count_from_zero();
         }
+        let is_whole = |total: &ModelTotal| matches!(total.classes, [Some(_), .., Some(_)]);
+        let is_doubtful = statement.is_illegible || (is_of_new_process && left_a_turn) || !models.iter().all(is_whole);
         let cost = statement.cost.map(|cost| cost.saturating_sub(self.cost));
         self.cost = self.cost.max(statement.cost.unwrap_or_default());
         let rest_of_cost = statement.cost.map(|cost| cost.saturating_sub(self.before.sum(|_| true).1));
@@ -242,8 +262,8 @@ impl Account {
         };
         let (mut owed, contradicted, quality) = if !models.is_empty() {
             let (owed, contradicted) = self.beyond_records(&models, main_model.as_deref(), statement.cost);
-            (owed, contradicted, if contradicted { Quality::LowerBound } else { Quality::Exact })
-        } else if has_models && stated_nothing {
+            (owed, contradicted, if contradicted || is_doubtful { Quality::LowerBound } else { Quality::Exact })
+        } else if has_models && stated_nothing && !is_doubtful {
             (Vec::from([of_main([Some(0); 4])]), false, Quality::Exact)
         } else {
             let (classes, contradicted) = beyond(statement.turn.unwrap_or_default(), self.since_by_main);

@@ -91,14 +91,20 @@ impl<'a> Json<'a> {
         self.text().filter(|text| !text.is_empty()).map(Cow::into_owned)
     }
 
-    /// Returns a whole number that is not negative.
+    /// Returns a whole number that is not negative, also where it is written with a fraction of zeros.
     pub(crate) fn number(self) -> Option<u64> {
-        self.source().parse().ok()
+        let (whole, fraction) = self.source().split_once('.').unwrap_or((self.source(), "0"));
+        whole.parse().ok().filter(|_| !fraction.is_empty() && fraction.bytes().all(|digit| digit == b'0'))
     }
 
     /// Tells whether the value is `true`.
     pub(crate) fn is_true(self) -> bool {
         self.source() == "true"
+    }
+
+    /// Tells whether the value is one of those that mean no, in any of the spellings that writers have for it.
+    pub(crate) fn is_no(self) -> bool {
+        matches!(self.source(), "false" | "0" | "\"false\"" | "\"\"")
     }
 
     fn new(value: &'a RawValue) -> Option<Self> {

@@ -91,6 +91,8 @@ pub enum NoteKind {
     UnknownType,
     /// Usage that names no reply, and so cannot be counted.
     UsageWithoutKey,
+    /// A figure of a total is there and cannot be read, so what is known is a lower bound.
+    IllegibleFigure,
     /// A running total is less than what its requests add up to; the requests count, and their sum is no exact one.
     TotalBelowRequests,
 }
@@ -107,6 +109,7 @@ impl NoteKind {
             Self::LoneSurrogate => "lone_surrogate",
             Self::UnknownType => "unknown_type",
             Self::UsageWithoutKey => "usage_without_key",
+            Self::IllegibleFigure => "illegible_figure",
             Self::TotalBelowRequests => "total_below_requests",
         }
     }

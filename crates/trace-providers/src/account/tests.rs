@@ -16,6 +16,7 @@ fn running(models: Vec<ModelTotal>, cost: Option<u64>) -> Statement {
         turn: None,
         cost: cost.map(NanoUsd::from_nanos),
         main_model: Some(String::from(MODEL)),
+        is_illegible: false,
     }
 }
 

@@ -36,15 +36,18 @@ impl TurnResult {
             line.fields(["subtype", "is_error", "duration_ms", "usage", "modelUsage", "total_cost_usd", "cost_usd"]);
         let subtype = subtype.and_then(Json::name);
         let is_failed = match (&subtype, is_error) {
-            (_, Some(is_error)) if is_error.is_true() => true,
+            (_, Some(is_error)) if !is_error.is_no() => true,
             (Some(subtype), _) => subtype != "success",
             (None, is_error) => is_error.is_none(),
         };
+        let mut is_illegible = false;
+        let model_usage = model_usage.filter(|models| models.source().starts_with('{'));
         let statement = Statement {
-            models: model_usage.filter(|models| models.source().starts_with('{')).map(model_totals),
+            models: model_usage.map(|models| model_totals(models, &mut is_illegible)),
             turn: usage.map(|usage| Usage::read(usage).classes()),
             cost: total_cost.or(cost).and_then(money),
             main_model,
+            is_illegible,
         };
         let (error_code, errors) = if is_failed { errors(line, subtype) } else { Default::default() };
         Self {
@@ -62,7 +65,8 @@ fn money(amount: Json<'_>) -> Option<NanoUsd> {
     amount.source().parse().ok()
 }
 
-fn model_totals(models: Json<'_>) -> Vec<ModelTotal> {
+/// Reads the totals by model; a figure that is there and is no number makes them illegible.
+fn model_totals(models: Json<'_>, is_illegible: &mut bool) -> Vec<ModelTotal> {
     let mut totals = Vec::new();
     models.for_each_field(|model, total| {
         let camel = total.fields([
@@ -86,9 +90,12 @@ fn model_totals(models: Json<'_>) -> Vec<ModelTotal> {
             *field = field.or(snake);
         }
         let [input, cache_read, cache_write, output, cost, window] = fields;
+        let figures = [input, cache_read, cache_write, output];
+        let classes = figures.map(|figure| figure.and_then(Json::number));
+        *is_illegible |= figures.iter().zip(classes).any(|(figure, class)| figure.is_some() && class.is_none());
         totals.push(ModelTotal {
             model: String::from(model),
-            classes: [input, cache_read, cache_write, output].map(|class| class.and_then(Json::number)),
+            classes,
             cost: cost.and_then(money),
             context_window: window.and_then(Json::number),
         });

@@ -146,7 +146,7 @@ impl ClaudeStream {
         let before = self.receipt.as_ref().and_then(|receipt| receipt.provider_session_id.as_deref());
         let is_new_session = before.is_some() && session.is_some() && before != session.as_deref();
         if is_new_session {
-            self.account.begin_process();
+            line.out.extend(self.account.begin_process().map(Observation::Usage));
         }
         let prompt = self.prompts.announced(line.span, is_new_session);
         self.begin_turn(prompt, line.out);
@@ -310,6 +310,9 @@ impl ClaudeStream {
         let result = TurnResult::read(json, main_model);
         for message in result.errors {
             self.error(result.error_code.clone(), message, line);
+        }
+        if result.statement.is_illegible {
+            line.note(NoteKind::IllegibleFigure, "a figure of the total cannot be read".to_string());
         }
         let settled = self.account.settle(result.statement);
         if settled.contradicted {

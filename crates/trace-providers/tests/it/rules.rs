@@ -297,3 +297,63 @@ fn a_receipt_comes_once_per_change() {
         .collect();
     assert_eq!(sessions, ["s", "t"]);
 }
+
+fn total(input: &str, output: u64) -> String {
+    let model = format!(
+        r#"{{"inputTokens":{input},"outputTokens":{output},"cacheReadInputTokens":5,"cacheCreationInputTokens":3}}"#
+    );
+    format!(
+        r#"{{"type":"result","subtype":"success","is_error":false,"session_id":"s","modelUsage":{{"opus":{model}}}}}"#
+    )
+}
+
+fn quality_of(stream: &[&str]) -> (Quality, Option<u64>) {
+    let totals = record(&observe(lines(stream))).totals();
+    (totals.quality, totals.output_tokens)
+}
+
+#[test]
+fn a_total_makes_exact_what_its_own_process_spent_and_nothing_before() {
+    let (first, second) = (init("s"), init("t"));
+    let (lost, told, whole) = (reply("m1", 1), reply("m2", 1), total("10", 60));
+    assert_eq!(quality_of(&[&second, &told, &whole]), (Quality::Exact, Some(60)));
+    // The first process was killed before it stated anything.
+    assert_eq!(quality_of(&[&first, &lost, &second, &told, &whole]), (Quality::LowerBound, Some(61)));
+}
+
+#[test]
+fn a_total_that_fell_after_a_turn_without_one_is_a_lower_bound() {
+    let start = init("s");
+    let (m1, m2, m3) = (reply("m1", 1), reply("m2", 1), reply("m3", 1));
+    let (high, low) = (total("10", 60), total("10", 20));
+    assert_eq!(quality_of(&[&start, &m1, &high, &start, &m2, &start, &m3, &low]).0, Quality::LowerBound);
+}
+
+#[test]
+fn a_total_with_a_figure_that_cannot_be_read_is_a_lower_bound_and_noted() {
+    let (start, answer) = (init("s"), reply("m", 1));
+    for (input, legible) in [("10", true), ("10.0", true), (r#""10""#, false), ("-1", false), ("1.5", false)] {
+        let observations = observe(lines(&[&start, &answer, &total(input, 60)]));
+        let noted = notes(&observations).iter().any(|(_, kind)| *kind == NoteKind::IllegibleFigure);
+        let quality = record(&observations).totals().quality;
+        let expected = if legible { Quality::Exact } else { Quality::LowerBound };
+        assert_eq!((quality, noted), (expected, !legible), "{input}");
+    }
+    let without_input = total("10", 60).replace(r#""inputTokens":10,"#, "");
+    assert_eq!(quality_of(&[&start, &answer, &without_input]).0, Quality::LowerBound);
+}
+
+#[test]
+fn an_error_is_told_in_more_than_one_spelling() {
+    for (is_error, outcome) in [
+        ("true", Outcome::Failed),
+        (r#""true""#, Outcome::Failed),
+        ("1", Outcome::Failed),
+        ("false", Outcome::Completed),
+        (r#""false""#, Outcome::Completed),
+        ("null", Outcome::Completed),
+    ] {
+        let result = RESULT.replace("false", is_error);
+        assert_eq!(record(&observe(lines(&[&init("s"), &result]))).outcomes, [outcome], "{is_error}");
+    }
+}
