@@ -23,6 +23,7 @@ use crate::{
     CaptureEnv, CaptureError, CaptureReport, Recorded, StreamEvent,
     recorder::{Begin, BeginTurn, Command, Handle},
     recording::{Ending, Input},
+    sink::pass,
 };
 
 /// Records one launch of an agent.
@@ -81,6 +82,7 @@ impl Capture {
     ) -> Result<Self, CaptureError> {
         let (reply, answer) = oneshot::channel();
         let recorder = env.recorder().clone();
+        let (labels, prepared, start) = (pass(labels), pass(prepared), pass(start));
         env.recorder().send(Command::Begin(Box::new(Begin { labels, prepared, start, recorder, reply })));
         let handle = answer.await.unwrap_or(Err(CaptureError::NoRecorder))?;
         Ok(Self { handle: Some(Arc::new(handle)) })
@@ -139,6 +141,7 @@ impl Capture {
         let Some(handle) = &self.handle else { return Ok(None) };
         let (reply, answer) = oneshot::channel();
         let live = Arc::clone(&handle.live);
+        let prepared = pass(prepared);
         handle.recorder.send(Command::BeginTurn(Box::new(BeginTurn { live, op, prepared, basis, reply })));
         answer.await.unwrap_or(Err(CaptureError::NoRecorder)).map(Some)
     }
@@ -197,7 +200,7 @@ impl Capture {
     /// Does what [`record_raw`](Self::record_raw) does, and returns how long the stream's record is with these bytes;
     /// `None` if they are not on it.
     pub(crate) fn keep_raw(&self, stream: OutputStream, bytes: &[u8]) -> Option<u64> {
-        self.handle.as_ref().and_then(|handle| handle.live.record_raw(stream, bytes))
+        self.handle.as_ref().and_then(|handle| handle.live.record_raw(stream, pass(bytes)))
     }
 
     /// Records a step of the exchange. One that names a provider's turn goes to the turn which that is.
@@ -283,7 +286,7 @@ impl Capture {
 
     fn record(&self, input: impl FnOnce() -> Input) {
         if let Some(handle) = &self.handle {
-            handle.live.record(input());
+            handle.live.record(pass(input()));
         }
     }
 }

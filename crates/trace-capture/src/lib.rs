@@ -12,6 +12,7 @@
 //! capture     the handle that records one launch
 //! recorder    the thread that syncs, opens and ends, and drives the ledger
 //! recording   what to record: a pure state machine
+//! sink        the one door to the files: all that is recorded passes it
 //! artifacts   the private files of launches, which are the truth
 //! reindex     the files to rows
 //! backend     which ledger
@@ -30,6 +31,7 @@ pub mod intake;
 mod recorder;
 mod recording;
 pub mod reindex;
+mod sink;
 
 pub use artifacts::Home;
 pub use backend::{LedgerConfig, LedgerKind, OpenError, open_home_ledger, open_ledger};

@@ -33,6 +33,7 @@ use crate::{
     CaptureError, EnvParts,
     capture::{Labels, Start},
     recording::Ending,
+    sink::Passed,
 };
 
 /// The way to the recorder's thread. A clone leads to the same one; when the last one is gone, the thread ends.
@@ -74,9 +75,9 @@ impl Command {
 
 /// A launch that is to begin.
 pub(crate) struct Begin {
-    pub(crate) labels: Labels,
-    pub(crate) prepared: PreparedTurnContext,
-    pub(crate) start: Start,
+    pub(crate) labels: Passed<Labels>,
+    pub(crate) prepared: Passed<PreparedTurnContext>,
+    pub(crate) start: Passed<Start>,
     /// What the launch's handles lead to.
     pub(crate) recorder: Recorder,
     pub(crate) reply: oneshot::Sender<Result<Handle, CaptureError>>,
@@ -86,7 +87,7 @@ pub(crate) struct Begin {
 pub(crate) struct BeginTurn {
     pub(crate) live: Arc<Live>,
     pub(crate) op: InputOp,
-    pub(crate) prepared: PreparedTurnContext,
+    pub(crate) prepared: Passed<PreparedTurnContext>,
     pub(crate) basis: Option<Basis>,
     pub(crate) reply: oneshot::Sender<Result<TurnId, CaptureError>>,
 }

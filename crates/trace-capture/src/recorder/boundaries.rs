@@ -51,7 +51,7 @@ struct StagedTurn {
 impl Thread {
     pub(super) fn begin(&mut self, begin: Begin) {
         let Begin { labels, prepared, start, recorder, reply } = begin;
-        let live = match self.publish(labels, prepared, start) {
+        let live = match self.publish(labels.into_inner(), prepared.into_inner(), start.into_inner()) {
             Ok(live) => live,
             Err(error) => return answer(reply, Err(error)),
         };
@@ -107,7 +107,7 @@ impl Thread {
 
     pub(super) fn begin_turn(&mut self, begin: BeginTurn) {
         let BeginTurn { live, op, prepared, basis, reply } = begin;
-        match self.open_turn(&live, op, prepared, basis) {
+        match self.open_turn(&live, op, prepared.into_inner(), basis) {
             Ok(turn) => self.settle(&live, move || answer(reply, Ok(turn))),
             Err(error) => {
                 if let CaptureError::Turn(source) = &error {

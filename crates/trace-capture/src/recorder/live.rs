@@ -26,6 +26,7 @@ use crate::{
     artifacts::{AppendError, LaunchFiles, WrittenTurn},
     env::Clock,
     recording::{Batch, Ending, Input, Recording, Trouble},
+    sink::Passed,
 };
 
 /// How recording a launch goes.
@@ -181,16 +182,17 @@ impl Live {
     }
 
     /// Records the input. It waits for no disk and tells no error: what goes wrong is noted in the launch.
-    pub(crate) fn record(self: &Arc<Self>, input: Input) {
+    pub(crate) fn record(self: &Arc<Self>, input: Passed<Input>) {
         if let State::Open(writer) = &mut *self.state() {
-            let _ = writer.write(input, &*self.clock, None);
+            let _ = writer.write(input.into_inner(), &*self.clock, None);
         }
         self.notice();
     }
 
     /// Keeps the bytes, if the launch keeps the provider's output, and takes what they say about the session. It returns
     /// where the stream's record ends with the bytes, if they are on it.
-    pub(crate) fn record_raw(self: &Arc<Self>, stream: OutputStream, bytes: &[u8]) -> Option<u64> {
+    pub(crate) fn record_raw(self: &Arc<Self>, stream: OutputStream, bytes: Passed<&[u8]>) -> Option<u64> {
+        let bytes = bytes.into_inner();
         let mut end = None;
         if let State::Open(writer) = &mut *self.state() {
             if writer.recording.is_closed() {

@@ -197,7 +197,8 @@ fn exactly_one_of_two_entangled_begins_gets_the_launch(prepare: impl Fn() -> Sim
                     let _ = gate.recv();
                 }
             });
-            let thread = thread::spawn(move || sender.send(Some(LaunchFiles::stage(&first, &samples::header(1)))));
+            let thread =
+                thread::spawn(move || drop(sender.send(Some(LaunchFiles::stage(&first, &samples::header(1))))));
             let first_ended = news.recv().unwrap();
             if first_ended.is_some() {
                 // Its files are removed now, and nothing shall stop that.
@@ -214,10 +215,10 @@ fn exactly_one_of_two_entangled_begins_gets_the_launch(prepare: impl Fn() -> Sim
             if files.awaits_interruption() {
                 // The second one came to its end before that: what the first does then is no entanglement.
                 files.interrupt_at(u64::MAX, || {});
-                let _ = thread.join().unwrap();
+                thread.join().unwrap();
                 break;
             }
-            thread.join().unwrap().unwrap();
+            thread.join().unwrap();
             let first_staged = given.recv().unwrap();
             let stops = (first_stop, second_stop);
             assert!(first_staged.is_ok() != second_staged.is_ok(), "{stops:?}: {first_staged:?}, {second_staged:?}");
