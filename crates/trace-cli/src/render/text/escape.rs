@@ -1,7 +1,8 @@
 //! Recorded text, made safe for a terminal.
 //!
 //! A prompt or an answer may hold anything: escape sequences that move the cursor or set the title, carriage returns that
-//! overwrite a line, marks that turn the reading direction. Each such character is shown as an escape instead.
+//! overwrite a line, marks that turn the reading direction, characters that nobody sees. Each such character is shown as
+//! an escape instead.
 
 use std::{
     borrow::Cow,
@@ -9,11 +10,21 @@ use std::{
     io::{self, Write},
 };
 
-/// Tells whether the character could steer a terminal or reorder what stands around it: the control characters of
-/// Unicode, the marks of reading direction, and the separators of lines and paragraphs.
+/// Tells whether the character could steer a terminal, reorder what stands around it, or stand there unseen: the control
+/// characters of Unicode, the marks of reading direction, the separators of lines and paragraphs, the characters without
+/// width that join and part words, the byte order mark, and the tags, which can spell a whole hidden text.
 pub(crate) fn is_unsafe(character: char) -> bool {
     character.is_control()
-        || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(
+            character,
+            '\u{61c}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'
+                | '\u{2066}'..='\u{2069}'
+                | '\u{feff}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
 }
 
 /// Returns the text as one line: line feeds and tabs are shown as escapes too.
@@ -148,6 +159,13 @@ mod tests {
         assert_eq!(block("a\nb\tc\rd"), "a\nb\tc\\rd");
         assert_eq!(line("\u{9b}31m\u{7f}"), "\\u{9b}31m\\u{7f}");
         assert_eq!(line("user\u{202e}txt.exe"), "user\\u{202e}txt.exe");
+        for unseen in
+            ['\u{feff}', '\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{e0000}', '\u{e0041}', '\u{e007f}']
+        {
+            let escaped = format!("a\\u{{{:x}}}b", u32::from(unseen));
+            assert_eq!(line(&format!("a{unseen}b")), escaped);
+            assert_eq!(through_writer(&[format!("a{unseen}b").as_bytes()]), escaped);
+        }
         assert_eq!(through_writer(&[b"\xff\x1b[2J\xf0\x9f"]), "\\xff\\u{1b}[2J\\xf0\\x9f");
     }
 }
