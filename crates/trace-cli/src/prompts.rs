@@ -1,5 +1,7 @@
 //! The prompts of a turn and their sources, as the command line gives them.
 
+mod specs;
+
 use std::{
     ffi::{OsStr, OsString},
     fs,
@@ -135,11 +137,13 @@ impl PromptArgs {
             None => Vec::new(),
             Some(path) => {
                 let text = read_text(path)?;
-                serde_json::from_str(&text)
-                    .with_context(|| WrongUsage(format!("{} is no JSON array of asset specs", path.display())))
+                specs::parse(&text)
+                    .map_err(|specs::BadSpecs { place, error }| {
+                        Error::new(error).context(WrongUsage(format!("{} {place}", path.display())))
+                    })
                     .advise(|| {
-                        "each spec has channel, kind, scope, label, included_by and content, and may have source_path \
-                         and match_all_occurrences"
+                        "each spec is an object with channel, kind, scope, label, included_by and content, and may have \
+                         source_path and match_all_occurrences"
                             .to_owned()
                     })?
             }
