@@ -1,6 +1,7 @@
 //! `trace exec`: runs an agent under capture.
 
 mod labels;
+mod summary;
 
 use std::{
     ffi::OsString,
@@ -14,28 +15,25 @@ use std::{
 use anyhow::{Context, anyhow};
 use clap::Args;
 use trace_capture::{
-    CaptureEnv, CaptureReport, EnvParts, Home, LedgerKind, MemoryLedger, OpenError, PreparedTurnContext, Recorded,
-    Start,
+    CaptureEnv, EnvParts, Home, LedgerKind, MemoryLedger, OpenError, PreparedTurnContext, Start,
     intake::exec::{AgentCommand, AgentInput, Exec, ExecError, ExecLaunch, ExecReport, Outputs, restore_signals},
     open_home_ledger,
 };
-use trace_model::{
-    id::LaunchId,
-    ledger::Ledger,
-    words::{LaunchOutcome, Provider},
-};
+use trace_model::{ledger::Ledger, words::Provider};
 
+use self::summary::RecordedLaunch;
 use crate::{
     app::App,
     error::{Advise, Verdict},
     prompts::PromptArgs,
-    render::text::figures,
+    render::output::say_json,
 };
 
 /// Run an agent and record it
 ///
 /// The agent keeps your terminal: what it shows there is not recorded. What goes to a pipe or a file is recorded byte by
-/// byte on its way, and understood if it is the JSON stream of a known provider.
+/// byte on its way, and understood if it is the JSON stream of a known provider. Standard output is the agent's alone:
+/// what Trace has to say goes to standard error.
 #[derive(Debug, Args)]
 pub(crate) struct ExecArgs {
     #[command(flatten)]
@@ -49,6 +47,9 @@ pub(crate) struct ExecArgs {
     /// Print no summary
     #[arg(long, short)]
     quiet: bool,
+    /// Print the summary as one JSON document, on a line of standard error that is the last one
+    #[arg(long, conflicts_with = "quiet")]
+    json: bool,
     /// The command and its arguments
     #[arg(value_name = "CMD", trailing_var_arg = true, required = true)]
     command: Vec<OsString>,
@@ -62,24 +63,22 @@ pub(crate) fn run(args: &ExecArgs, app: &App) -> anyhow::Result<ExitCode> {
         Err(error) if Verdict::of(&error) == Verdict::WrongUsage => return Err(error),
         prompts => prompts,
     };
-    let report = match prompts.and_then(|prompts| record(args, &agent, prompts, app)) {
+    let (report, recorded) = match prompts.and_then(|prompts| record(args, &agent, prompts, app)) {
         Err(error) if !agent_was_not_started(&error) => return Err(error),
         Err(error) if args.require_capture => {
             return Err(error).advise(|| "without --require-capture the command would run unrecorded".to_owned());
         }
         Err(error) => {
             app.messages.say("warning", &format!("the command runs without being recorded: {error:#}"));
-            agent.run(None)?
+            (agent.run(None)?, None)
         }
-        Ok((report, recorded)) => {
-            tell(args, &report, &recorded, app);
-            report
-        }
+        Ok((report, recorded)) => (report, Some(recorded)),
     };
     if let Some(error) = &report.start_error {
         let program = agent.command.program.to_string_lossy();
         app.messages.say("error", &format!("cannot run {program}: {error}"));
     }
+    tell(args, &report, recorded.as_ref(), app);
     Ok(ExitCode::from(report.end.exit_code()))
 }
 
@@ -105,14 +104,6 @@ impl Agent {
         };
         Ok(exec.run(launch)?)
     }
-}
-
-/// A launch that is on record.
-struct RecordedLaunch {
-    id: LaunchId,
-    status: CaptureReport,
-    /// The home's own ledger has its rows.
-    is_indexed: bool,
 }
 
 /// What the command line says about the prompts, and how long it took to read.
@@ -152,7 +143,7 @@ fn record(args: &ExecArgs, agent: &Agent, prompts: Prompts, app: &App) -> anyhow
     drop(env);
     let status = launch.capture().status();
     let is_indexed = keeps_rows && !status.index_pending;
-    Ok((report, RecordedLaunch { id: launch.id(), status, is_indexed }))
+    Ok((report, RecordedLaunch { id: launch.id(), run_id: launch.capture().run_id(), status, is_indexed }))
 }
 
 /// Opens the ledger, and tells whether it is the one that the home is looked at through. Without that one the artifacts
@@ -189,9 +180,9 @@ fn agent_was_not_started(error: &anyhow::Error) -> bool {
     !matches!(error.downcast_ref::<ExecError>(), Some(ExecError::Lost(_)))
 }
 
-/// Says how it went. What went wrong is always said; what was recorded is not said where nobody wants to hear of it, or
-/// on a terminal that the agent drew on.
-fn tell(args: &ExecArgs, report: &ExecReport, recorded: &RecordedLaunch, app: &App) {
+/// Says how it went. What went wrong is always said; what was recorded is not said where nobody wants to hear of it, or,
+/// unless it is asked for, on a terminal that the agent drew on.
+fn tell(args: &ExecArgs, report: &ExecReport, recorded: Option<&RecordedLaunch>, app: &App) {
     for stream in &report.held_open {
         let text = format!("another process still holds the {stream} of the command; what it prints there now is lost");
         app.messages.say("warning", &text);
@@ -199,35 +190,11 @@ fn tell(args: &ExecArgs, report: &ExecReport, recorded: &RecordedLaunch, app: &A
     for (stream, error) in &report.broken {
         app.messages.say("warning", &format!("the {stream} of the command was closed: {error}"));
     }
-    let agent_owns_terminal = app.environment.stdout.is_terminal() && app.environment.stderr.is_terminal();
-    if !args.quiet && !agent_owns_terminal {
-        app.messages.say("trace", &summary(report, recorded));
+    if args.json {
+        say_json(&summary::Document::new(report, recorded));
     }
-}
-
-/// Returns the one line that says what is on record now, and where to see it.
-fn summary(report: &ExecReport, recorded: &RecordedLaunch) -> String {
-    let RecordedLaunch { id, status, is_indexed } = recorded;
-    let totals = &report.totals;
-    let parts = [
-        Some(format!("{}, {}", LaunchOutcome::from(report.outcome), figures::counted(report.turns, "turn"))),
-        totals
-            .as_ref()
-            .filter(|totals| totals.total_tokens.is_some())
-            .map(|totals| format!("{} tokens", figures::measured(totals.total_tokens, totals.quality))),
-        totals.as_ref().and_then(|totals| totals.cost_usd).map(|cost| figures::money(Some(cost))),
-        (report.recorded == Recorded::PromptOnly).then(|| "the output was not understood".to_owned()),
-        status.trouble.as_ref().map(|trouble| format!("recorded in part: {trouble}")),
-        report.first_note.as_ref().map(|note| {
-            let notes = figures::counted(report.notes, "note");
-            format!("{notes} on the output, the first at byte {}: {}", note.offset, note.kind)
-        }),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    let next = if *is_indexed {
-        format!("see `trace show {}`", id.short())
-    } else {
-        "it is not in the home's ledger, and `trace reindex` brings it there".to_owned()
-    };
-    format!("recorded {}: {}; {next}", id.short(), parts.join(", "))
+    let agent_owns_terminal = app.environment.stdout.is_terminal() && app.environment.stderr.is_terminal();
+    if let Some(recorded) = recorded.filter(|_| !args.json && !args.quiet && !agent_owns_terminal) {
+        app.messages.say("trace", &summary::line(report, recorded));
+    }
 }

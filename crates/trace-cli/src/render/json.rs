@@ -16,6 +16,12 @@ pub(crate) fn write(writer: &mut impl io::Write, value: &impl Serialize) -> io::
     writer.write_all(b"\n")
 }
 
+/// Writes the value as one document on one line.
+pub(crate) fn write_line(writer: &mut impl io::Write, value: &impl Serialize) -> io::Result<()> {
+    write_escaped(writer, &serde_json::to_string(value)?)?;
+    writer.write_all(b"\n")
+}
+
 /// Writes a text that is JSON already, with what could steer a terminal escaped. Such a character can only be part of a
 /// string, so the result is JSON of the same meaning.
 pub(crate) fn write_escaped(writer: &mut (impl io::Write + ?Sized), json: &str) -> io::Result<()> {
@@ -97,7 +103,13 @@ mod tests {
             write(&mut bytes, &texts).unwrap();
             let document = String::from_utf8(bytes).unwrap();
             prop_assert!(!document.contains(|character| is_unsafe(character) && character != '\n'));
-            prop_assert_eq!(serde_json::from_str::<Vec<String>>(&document).unwrap(), texts);
+            prop_assert_eq!(&serde_json::from_str::<Vec<String>>(&document).unwrap(), &texts);
+
+            let mut bytes = Vec::new();
+            write_line(&mut bytes, &texts).unwrap();
+            let line = String::from_utf8(bytes).unwrap();
+            prop_assert_eq!(line.find(is_unsafe), Some(line.len() - 1));
+            prop_assert_eq!(serde_json::from_str::<Vec<String>>(&line).unwrap(), texts);
         }
     }
 

@@ -113,3 +113,10 @@ impl Messages {
         let _ = writeln!(io::stderr().lock(), "{word}: {text}");
     }
 }
+
+/// Says something to standard error as one JSON document on one line. That nobody listens is no error.
+pub(crate) fn say_json(document: &impl Serialize) {
+    let mut line = Vec::new();
+    // Like any other message, it has no other place.
+    let _ = json::write_line(&mut line, document).and_then(|()| io::stderr().lock().write_all(&line));
+}

@@ -70,6 +70,19 @@ fn an_agent_that_cannot_be_recorded_runs_unrecorded_with_one_warning() {
 }
 
 #[test]
+fn an_unrecorded_agent_is_a_document_too() {
+    let bench = Bench::new();
+    fs::write(bench.home(), "a file where the folder should be").unwrap();
+    let output = bench.exec(&["--json"], &["sh", "-c", "exit 5"]).output().unwrap();
+    let text = stderr(&output);
+    let (warning, document) = text.trim_end().split_once('\n').unwrap();
+    assert!(warning.starts_with("warning: "), "{text}");
+    let document: serde_json::Value = serde_json::from_str(document).unwrap();
+    assert!(document["launch_id"].is_null() && document["capture_status"].is_null(), "{document}");
+    assert_eq!((&document["outcome"], &document["exit_code"]), (&"failed".into(), &5.into()));
+}
+
+#[test]
 fn an_unrecorded_agent_has_its_task_all_the_same() {
     let bench = Bench::new();
     fs::write(bench.home(), "a file where the folder should be").unwrap();

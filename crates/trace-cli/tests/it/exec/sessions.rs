@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::bench::{Bench, stderr};
 
@@ -56,6 +56,34 @@ fn the_summary_tells_what_a_session_cost() {
     let stream = session("claude-hello").join("stream.jsonl");
     let output = bench.exec(&[], &["cat", stream.to_str().unwrap()]).output().unwrap();
     assert!(stderr(&output).contains("completed, 1 turn, 8,512 tokens, $0.0181;"), "{}", stderr(&output));
+}
+
+#[test]
+fn the_summary_is_a_document_where_that_is_asked_for() {
+    let bench = Bench::new();
+    let stream = session("claude-hello").join("stream.jsonl");
+    let script = "cat \"$0\"; echo words >&2; exit 3";
+    let output = bench.exec(&["--json"], &["sh", "-c", script, stream.to_str().unwrap()]).output().unwrap();
+    assert!(output.stdout == fs::read(stream).unwrap());
+    let text = stderr(&output);
+    let (words, document) = text.trim_end().split_once('\n').unwrap();
+    assert_eq!(words, "words");
+    let document: Value = serde_json::from_str(document).unwrap();
+    let shown = bench.show();
+    let expected = json!({
+        "schema_version": 1,
+        "launch_id": shown["launch"]["id"],
+        "run_id": shown["launch"]["run_id"],
+        "outcome": "failed",
+        "exit_code": 3,
+        "capture_status": shown["launch"]["capture_status"],
+        "trouble": null,
+        "index_pending": false,
+        "turns": 1,
+        "totals": shown["totals"],
+        "notes": 0,
+    });
+    assert_eq!(document, expected);
 }
 
 #[test]

@@ -1,0 +1,92 @@
+//! What is said when the agent has ended: one line, or one document.
+
+use serde::Serialize;
+use trace_capture::{CaptureReport, Recorded, intake::exec::ExecReport};
+use trace_model::{
+    id::{LaunchId, RunId},
+    totals::Totals,
+    words::{CaptureStatus, LaunchOutcome},
+};
+
+use crate::render::text::figures;
+
+/// A launch that is on record.
+pub(super) struct RecordedLaunch {
+    pub(super) id: LaunchId,
+    pub(super) run_id: Option<RunId>,
+    pub(super) status: CaptureReport,
+    /// The home's own ledger has its rows.
+    pub(super) is_indexed: bool,
+}
+
+impl RecordedLaunch {
+    /// Returns how much of the launch is on record, as its row says it.
+    fn capture_status(&self, recorded: Recorded) -> CaptureStatus {
+        match recorded {
+            _ if self.status.trouble.is_some() => CaptureStatus::Partial,
+            Recorded::Conversation => CaptureStatus::Complete,
+            Recorded::PromptOnly => CaptureStatus::PromptOnly,
+        }
+    }
+}
+
+/// The end of a run as a document. Of a run that was not recorded, only the outcome and the exit code are known.
+#[derive(Debug, Serialize)]
+pub(super) struct Document<'a> {
+    schema_version: u32,
+    launch_id: Option<LaunchId>,
+    run_id: Option<&'a RunId>,
+    outcome: LaunchOutcome,
+    exit_code: u8,
+    capture_status: Option<CaptureStatus>,
+    trouble: Option<&'a str>,
+    index_pending: bool,
+    turns: Option<u64>,
+    totals: Option<&'a Totals>,
+    notes: u64,
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn new(report: &'a ExecReport, recorded: Option<&'a RecordedLaunch>) -> Self {
+        Self {
+            schema_version: trace_report::SCHEMA_VERSION,
+            launch_id: recorded.map(|launch| launch.id),
+            run_id: recorded.and_then(|launch| launch.run_id.as_ref()),
+            outcome: LaunchOutcome::from(report.outcome),
+            exit_code: report.end.exit_code(),
+            capture_status: recorded.map(|launch| launch.capture_status(report.recorded)),
+            trouble: recorded.and_then(|launch| launch.status.trouble.as_deref()),
+            index_pending: recorded.is_some_and(|launch| !launch.is_indexed),
+            turns: recorded.map(|_| report.turns),
+            totals: report.totals.as_ref(),
+            notes: report.notes,
+        }
+    }
+}
+
+/// Returns the one line that says what is on record now, and where to see it.
+pub(super) fn line(report: &ExecReport, recorded: &RecordedLaunch) -> String {
+    let RecordedLaunch { id, status, is_indexed, .. } = recorded;
+    let totals = &report.totals;
+    let parts = [
+        Some(format!("{}, {}", LaunchOutcome::from(report.outcome), figures::counted(report.turns, "turn"))),
+        totals
+            .as_ref()
+            .filter(|totals| totals.total_tokens.is_some())
+            .map(|totals| format!("{} tokens", figures::measured(totals.total_tokens, totals.quality))),
+        totals.as_ref().and_then(|totals| totals.cost_usd).map(|cost| figures::money(Some(cost))),
+        (report.recorded == Recorded::PromptOnly).then(|| "the output was not understood".to_owned()),
+        status.trouble.as_ref().map(|trouble| format!("recorded in part: {trouble}")),
+        report.first_note.as_ref().map(|note| {
+            let notes = figures::counted(report.notes, "note");
+            format!("{notes} on the output, the first at byte {}: {}", note.offset, note.kind)
+        }),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let next = if *is_indexed {
+        format!("see `trace show {}`", id.short())
+    } else {
+        "it is not in the home's ledger, and `trace reindex` brings it there".to_owned()
+    };
+    format!("recorded {}: {}; {next}", id.short(), parts.join(", "))
+}
