@@ -63,13 +63,13 @@ pub(crate) fn run(args: &ShowArgs, app: &mut App) -> anyhow::Result<ExitCode> {
         };
         events::run(app, &store, &found, format)?;
     } else if args.content {
-        content::run(app, &store, found, args.format)?;
+        return content::run(app, &store, found, args.format);
     } else {
         let report = store.report(found)?;
         if args.format.json {
             app.output.json(&report)?;
         } else {
-            app.output.lines(launch::lines(&report, store.home.root(), app.width()))?;
+            app.output.lines(launch::lines(&report, &store.home, app.width()))?;
         }
     }
     Ok(ExitCode::SUCCESS)

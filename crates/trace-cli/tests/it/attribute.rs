@@ -112,7 +112,8 @@ fn a_file_that_is_no_prompt_is_told_by_its_name() {
     let text = complain(&["--task-file", "nowhere"]);
     assert!(text.starts_with("error: cannot read nowhere\ncause: No such file"), "{text}");
     let text = complain(&["--task-file", "task.md", "--spec-file", "specs.json"]);
-    let expected = "error: specs.json makes no sense in asset spec 1\ncause: missing field `channel` at line 1 column 3\n";
+    let expected =
+        "error: specs.json makes no sense in asset spec 1\ncause: missing field `channel` at line 1 column 3\n";
     assert!(text.starts_with(expected), "{text}");
     assert!(text.contains("\nnext: each spec is an object with channel,"), "{text}");
 }

@@ -37,6 +37,33 @@ fn prompts_are_shown_with_the_bounds_of_their_assets() {
 }
 
 #[test]
+fn a_prompt_that_is_not_what_was_sent_is_a_finding() {
+    let home = ScriptedHome::new();
+    let prompt = conversation(&home).with_file_name("turns").join("0001-task.md");
+    let sent = fs::read(&prompt).unwrap();
+    for (file, detail) in [
+        ([b"X", &sent[1..]].concat(), "bytes 0 to 8"),
+        ([&sent[..], b"\xff"].concat(), "the byte at "),
+        (Vec::new(), "it has 0 bytes"),
+    ] {
+        fs::write(&prompt, &file).unwrap();
+        let output = home.run(&["show", ANSWERED, "--content"]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(output.stdout.windows(file.len().max(1)).any(|part| part == file || file.is_empty()));
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(text.starts_with("note: turn 1, task prompt: its file was changed: "), "{text}");
+        assert!(text.contains(detail), "{text}");
+
+        let output = home.run(&["show", ANSWERED, "--content", "--json"]);
+        assert_eq!((output.status.code(), output.stderr), (Some(1), Vec::new()));
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(document["turns"][0]["channels"][1]["text"], *String::from_utf8_lossy(&file));
+        let notes = document["notes"].as_array().unwrap().iter().map(|note| note["detail"].as_str().unwrap());
+        assert!(notes.collect::<String>().contains(detail), "{document}");
+    }
+}
+
+#[test]
 fn every_document_is_as_it_was() {
     let home = ScriptedHome::new();
     insta::assert_snapshot!("ls.json", home.print(&["ls", "--json"]));

@@ -10,7 +10,7 @@ use super::{
 /// Returns what stands above an exact prompt: what it is, and where each asset begins and ends.
 pub(crate) fn heading(ordinal: u32, content: &ChannelContent<'_>, width: Option<u16>) -> Vec<String> {
     let name = format!("turn {ordinal} · {} prompt", content.channel);
-    let bytes = u64::try_from(content.text.len()).unwrap_or(u64::MAX);
+    let bytes = u64::try_from(content.bytes.len()).unwrap_or(u64::MAX);
     let mut lines = vec![format!("{}  {}", style::styled(style::TITLE, name), figures::counted(bytes, "byte"))];
     let mut table = Table::new([
         Column::number("FROM"),
