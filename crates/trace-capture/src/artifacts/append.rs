@@ -10,7 +10,7 @@ use std::{
 };
 
 use sha2::{Digest, Sha256};
-use trace_model::{context::Sha256Hex, event::FileHash};
+use trace_model::{context::Sha256Hex, event::FileHash, path::ArtifactPath};
 
 use super::{
     effects::FileHandle,
@@ -22,8 +22,8 @@ use super::{
 #[derive(Debug)]
 pub(super) struct AppendFile {
     file: Box<dyn FileHandle>,
-    /// Where it was made; while the launch is staged, and in messages.
-    path: PathBuf,
+    /// What messages call it: its place among all artifacts, which outlives the staging folder and a move of the home.
+    name: PathBuf,
     /// The size of the whole records.
     len: u64,
     hash: Sha256,
@@ -42,10 +42,11 @@ struct SyncState {
 }
 
 impl AppendFile {
-    pub(super) fn create(home: &Home, path: &Path) -> Result<Self, ArtifactError> {
+    /// Makes the file; `artifact` is where rows say that it is, once its launch is published.
+    pub(super) fn create(home: &Home, path: &Path, artifact: &ArtifactPath) -> Result<Self, ArtifactError> {
         let file = home.create_file(path)?;
-        let path = home.full(path);
-        Ok(Self { file, path, len: 0, hash: Sha256::new(), torn: false, sync: Arc::default() })
+        let name = PathBuf::from(artifact.as_str());
+        Ok(Self { file, name, len: 0, hash: Sha256::new(), torn: false, sync: Arc::default() })
     }
 
     /// Returns the size of the whole records.
@@ -72,7 +73,7 @@ impl AppendFile {
             Err(error) => error,
         };
         self.cut()?;
-        Err(AppendError::Lost { path: self.path.clone(), source })
+        Err(AppendError::Lost { path: self.name.clone(), source })
     }
 
     /// Takes in the record that was just written.
@@ -90,7 +91,7 @@ impl AppendFile {
     /// Cuts the file back to its whole records.
     pub(super) fn cut(&mut self) -> Result<(), AppendError> {
         self.torn = true;
-        self.file.set_len(self.len).map_err(|source| AppendError::Torn { path: self.path.clone(), source })?;
+        self.file.set_len(self.len).map_err(|source| AppendError::Torn { path: self.name.clone(), source })?;
         self.torn = false;
         self.sync.dirty.store(true, Ordering::Release);
         Ok(())
@@ -104,14 +105,14 @@ impl AppendFile {
 
     /// Returns a duplicate that syncs what was appended.
     pub(super) fn sync_handle(&self) -> Result<SyncHandle, ArtifactError> {
-        let file = self.file.duplicate().map_err(|source| ArtifactError::io("duplicate", self.path.clone(), source))?;
-        Ok(SyncHandle { file, path: self.path.clone(), state: Arc::clone(&self.sync) })
+        let file = self.file.duplicate().map_err(|source| ArtifactError::io("duplicate", self.name.clone(), source))?;
+        Ok(SyncHandle { file, name: self.name.clone(), state: Arc::clone(&self.sync) })
     }
 
     /// Syncs what was appended, and a new file in any case.
     pub(super) fn sync_new(&self) -> Result<(), ArtifactError> {
         self.sync.dirty.store(true, Ordering::Release);
-        sync(&*self.file, &self.path, &self.sync)
+        sync(&*self.file, &self.name, &self.sync)
     }
 }
 
@@ -119,22 +120,22 @@ impl AppendFile {
 #[derive(Debug)]
 pub(super) struct SyncHandle {
     file: Box<dyn FileHandle>,
-    path: PathBuf,
+    name: PathBuf,
     state: Arc<SyncState>,
 }
 
 impl SyncHandle {
     pub(super) fn sync(&self) -> Result<(), ArtifactError> {
-        sync(&*self.file, &self.path, &self.state)
+        sync(&*self.file, &self.name, &self.state)
     }
 }
 
-fn sync(file: &dyn FileHandle, path: &Path, state: &SyncState) -> Result<(), ArtifactError> {
+fn sync(file: &dyn FileHandle, name: &Path, state: &SyncState) -> Result<(), ArtifactError> {
     let mut failed = state.failed.lock().unwrap_or_else(PoisonError::into_inner);
     // After a failed sync the system may have dropped the data and may report success for the rest: no later success
     // would mean anything.
     if *failed {
-        return Err(ArtifactError::SyncFailed { path: path.to_path_buf() });
+        return Err(ArtifactError::SyncFailed { path: name.to_path_buf() });
     }
     // What is appended from here on marks the file again.
     if !state.dirty.swap(false, Ordering::AcqRel) {
@@ -142,7 +143,7 @@ fn sync(file: &dyn FileHandle, path: &Path, state: &SyncState) -> Result<(), Art
     }
     file.sync().map_err(|source| {
         *failed = true;
-        ArtifactError::io("sync", path.to_path_buf(), source)
+        ArtifactError::io("sync", name.to_path_buf(), source)
     })
 }
 

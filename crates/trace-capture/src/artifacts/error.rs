@@ -93,7 +93,7 @@ pub enum AppendError {
     /// The write failed or was short, and what it left was cut off again.
     #[error("could not append to {}", path.display())]
     Lost {
-        /// The file.
+        /// The file, as rows name it.
         path: PathBuf,
         /// Why the write failed.
         #[source]
@@ -102,7 +102,7 @@ pub enum AppendError {
     /// The file may end in a piece of a record that could not be cut off. The next append tries to cut it first.
     #[error("could not cut a torn record off {}", path.display())]
     Torn {
-        /// The file.
+        /// The file, as rows name it.
         path: PathBuf,
         /// Why the cut failed.
         #[source]

@@ -73,9 +73,9 @@ impl LaunchFiles {
         let text = document(header);
         home.write_new(&path(layout::HEADER), &text)?;
         let written = BTreeMap::from([(String::from(layout::HEADER), hash_of(layout::HEADER, &text))]);
-        let conversation = AppendFile::create(home, &path(layout::CONVERSATION))?;
-        let raw = if header.raw { Some(RawFiles::create(home, folder.path())?) } else { None };
         let dir = header.artifact_dir();
+        let conversation = AppendFile::create(home, &path(layout::CONVERSATION), &dir.join(layout::CONVERSATION)?)?;
+        let raw = if header.raw { Some(RawFiles::create(home, folder.path(), &dir)?) } else { None };
         Ok(Self { home: home.clone(), dir, folder, conversation, raw, written })
     }
 
@@ -169,12 +169,13 @@ impl LaunchFiles {
 }
 
 impl RawFiles {
-    fn create(home: &Home, folder: &Path) -> Result<Self, ArtifactError> {
+    fn create(home: &Home, folder: &Path, dir: &ArtifactPath) -> Result<Self, ArtifactError> {
         home.create_dir(&folder.join(layout::RAW))?;
+        let create = |name: &str| AppendFile::create(home, &folder.join(name), &dir.join(name)?);
         Ok(Self {
-            stdout: AppendFile::create(home, &folder.join(layout::RAW_STDOUT))?,
-            stderr: AppendFile::create(home, &folder.join(layout::RAW_STDERR))?,
-            index: AppendFile::create(home, &folder.join(layout::RAW_INDEX))?,
+            stdout: create(layout::RAW_STDOUT)?,
+            stderr: create(layout::RAW_STDERR)?,
+            index: create(layout::RAW_INDEX)?,
             chunks: 0,
             line: Vec::new(),
         })

@@ -35,6 +35,8 @@ fn the_first_transient_error_does_not_end_the_capture() {
     });
     let (message, lost) = told.expect("the loss is told");
     assert_eq!(lost, Some(1));
+    let (place, cause) = message.split_once("/conversation.jsonl: ").expect("it names the file and the cause");
+    assert!(place.starts_with("could not append to run_1/process_1/launch_") && !cause.is_empty(), "{message}");
     let rows = rig.rows();
     assert_eq!(rows[0]["launch"]["capture_status"], "partial");
     assert_eq!(rows[0]["launch"]["incomplete_reason"], message);
@@ -237,5 +239,7 @@ fn a_sync_that_fails_at_the_end_is_told_and_the_turn_ends_as_not_captured() {
     assert_eq!(kinds(&events(&rig.home))[2..], ends);
     let rows = rig.rows();
     assert_eq!(rows[0]["launch"]["capture_status"], "partial");
+    let reason = rows[0]["launch"]["incomplete_reason"].as_str().unwrap();
+    assert!(reason.starts_with("could not sync run_1/process_1/launch_"), "{reason}");
     assert_eq!(rows[0]["turns"][0]["turn"]["partial_reason"], "capture_failed");
 }
