@@ -10,6 +10,7 @@ use trace_model::{
     event::{ConversationEvent, RawSpan, Receipt},
     id::{LaunchId, RunId, TurnId},
     money::NanoUsd,
+    path::ArtifactPath,
     totals::Totals,
     turn::{Basis, Outcome},
     usage::{Agent, UsageReport},
@@ -255,6 +256,11 @@ impl Capture {
     /// Returns the launch's id, or `None` if the capture is disabled.
     pub fn launch_id(&self) -> Option<LaunchId> {
         self.handle.as_ref().map(|handle| handle.live.id)
+    }
+
+    /// Returns where the launch's files are, or `None` if the capture is disabled.
+    pub fn artifact_dir(&self) -> Option<ArtifactPath> {
+        self.handle.as_ref().map(|handle| handle.live.dir.clone())
     }
 
     /// Returns the id of the launch's run, or `None` if the capture is disabled.

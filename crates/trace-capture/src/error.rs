@@ -1,5 +1,7 @@
 //! What a harness may have to be told.
 
+use std::{error::Error, fmt::Write as _};
+
 use crate::artifacts::{AppendError, ArtifactError};
 
 /// Why a launch or a turn could not be begun. Nothing else of capture fails.
@@ -24,4 +26,15 @@ pub enum CaptureError {
     /// The recorder's thread could not be started or is gone.
     #[error("the recorder is not running")]
     NoRecorder,
+}
+
+/// Returns an error and its causes as one line.
+pub(crate) fn reason_of(error: &dyn Error) -> String {
+    let mut reason = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let _ = write!(reason, ": {error}");
+        cause = error.source();
+    }
+    reason
 }

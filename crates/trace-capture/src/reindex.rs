@@ -17,7 +17,10 @@ use trace_model::{
     turn::Turn,
 };
 
-use crate::artifacts::{ArtifactError, ConversationReader, Home, LaunchDir};
+use crate::{
+    artifacts::{ArtifactError, ConversationReader, Home, LaunchDir},
+    error::reason_of,
+};
 
 /// The most notes that are kept about the lines of one launch; the lines behind are only counted.
 const NOTES_PER_LAUNCH: usize = 100;
@@ -184,7 +187,7 @@ pub fn launch_rows(home: &Home, dir: &ArtifactPath) -> Result<FoldedLaunch, Arti
 
 fn fold(launch: &LaunchDir) -> Result<FoldedLaunch, ArtifactError> {
     let mut reading = Reading { launch, fold: Fold::new(launch.header().clone()), skipped_lines: 0, notes: Vec::new() };
-    let path = launch.conversation_path()?;
+    let path = launch.conversation_path();
     let is_missing = match launch.conversation() {
         Ok(conversation) => {
             reading.take_all(&path, conversation)?;
@@ -220,7 +223,7 @@ impl Reading<'_> {
             }
             let context = match &stretch.line {
                 Some(Line::Event(Event { payload: Payload::TurnOpened { turn, context_sha256 }, .. })) => {
-                    self.context(turn, context_sha256)?
+                    self.context(turn, context_sha256)
                 }
                 _ => None,
             };
@@ -234,22 +237,22 @@ impl Reading<'_> {
     }
 
     /// Reads the context of a turn. One that is missing or makes no sense leaves the turn without assets and decisions.
-    fn context(&mut self, turn: &Turn, sha256: &Sha256Hex) -> Result<Option<TurnContext>, ArtifactError> {
-        let path = self.launch.context_path(turn.ordinal)?;
+    fn context(&mut self, turn: &Turn, sha256: &Sha256Hex) -> Option<TurnContext> {
+        let path = self.launch.context_path(turn.ordinal);
         match self.launch.context(turn.ordinal) {
             Ok((context, _)) if context.turn_id != turn.id => {
                 self.note(path, None, format!("it is the context of {}, not of {}", context.turn_id, turn.id));
-                Ok(None)
+                None
             }
             Ok((context, found)) => {
                 if found != *sha256 {
                     self.note(path, None, String::from("it was changed after the turn was opened"));
                 }
-                Ok(Some(context))
+                Some(context)
             }
             Err(error) => {
-                self.note(path, None, in_full(&error));
-                Ok(None)
+                self.note(path, None, reason_of(&error));
+                None
             }
         }
     }
@@ -264,7 +267,7 @@ impl Reading<'_> {
 impl ReindexReport {
     fn fail(&mut self, dir: &ArtifactPath, error: &dyn Error) {
         self.failed += 1;
-        self.notes.push(Note { path: dir.clone(), offset: None, reason: in_full(error) });
+        self.notes.push(Note { path: dir.clone(), offset: None, reason: reason_of(error) });
     }
 }
 
@@ -294,16 +297,4 @@ async fn fold_unless_kept(
 /// Tells whether a ledger refused the rows, and not the work.
 fn is_about_the_rows(error: &LedgerError) -> bool {
     matches!(error, LedgerError::AlreadyExists { .. } | LedgerError::NotFound { .. } | LedgerError::Conflict { .. })
-}
-
-/// Returns what an error says, with its causes.
-fn in_full(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }

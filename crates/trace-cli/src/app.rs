@@ -51,7 +51,7 @@ impl App {
 
     /// Opens the home and its ledger, or returns `None` where nothing was ever recorded: looking makes no folders.
     pub(crate) fn open_store_to_look(&self) -> anyhow::Result<Option<Store>> {
-        if self.home_path()?.join("traces").is_dir() { self.open_store().map(Some) } else { Ok(None) }
+        if Home::is_at(&self.home_path()?) { self.open_store().map(Some) } else { Ok(None) }
     }
 
     /// Returns the columns that the lines of a view have to fit in, if they have to.

@@ -80,9 +80,19 @@ impl Home {
         Ok(home)
     }
 
+    /// Tells whether a home was ever opened there. Asking makes nothing.
+    pub fn is_at(root: &Path) -> bool {
+        root.join(TRACES).is_dir()
+    }
+
     /// Returns the home's folder.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Returns where an artifact is in the home's file system, for people to look at.
+    pub fn artifact_path(&self, path: &ArtifactPath) -> PathBuf {
+        self.full(&in_traces(path))
     }
 
     /// Returns where a ledger of that kind keeps its file, or `None` for one without a file.

@@ -54,25 +54,17 @@ impl LaunchDir {
     }
 
     /// Returns the path of the events.
-    ///
-    /// # Errors
-    ///
-    /// Never for a launch that was found by its path.
-    pub fn conversation_path(&self) -> Result<ArtifactPath, ArtifactError> {
+    pub fn conversation_path(&self) -> ArtifactPath {
         self.file(layout::CONVERSATION)
     }
 
     /// Returns the path of the context file of a turn.
-    ///
-    /// # Errors
-    ///
-    /// Never for a launch that was found by its path.
-    pub fn context_path(&self, ordinal: u32) -> Result<ArtifactPath, ArtifactError> {
+    pub fn context_path(&self, ordinal: u32) -> ArtifactPath {
         self.file(&layout::context_file(ordinal))
     }
 
-    fn file(&self, name: &str) -> Result<ArtifactPath, ArtifactError> {
-        Ok(self.dir.join(name)?)
+    fn file(&self, name: &str) -> ArtifactPath {
+        self.dir.join(name).expect("the names of the layout are paths below a folder")
     }
 
     /// Reads assets and decisions of a turn; the hash is that of the file.
@@ -82,7 +74,7 @@ impl LaunchDir {
     /// [`ArtifactError::FutureVersion`] if a newer version wrote it, [`ArtifactError::Malformed`] if it makes no sense,
     /// [`ArtifactError::Io`] if it cannot be read.
     pub fn context(&self, ordinal: u32) -> Result<(TurnContext, Sha256Hex), ArtifactError> {
-        document(&self.home, &in_traces(&self.context_path(ordinal)?))
+        document(&self.home, &in_traces(&self.context_path(ordinal)))
     }
 
     /// Reads the events of the launch.
@@ -91,7 +83,7 @@ impl LaunchDir {
     ///
     /// [`ArtifactError::Io`] if the file cannot be opened.
     pub fn conversation(&self) -> Result<ConversationReader, ArtifactError> {
-        let path = self.file(layout::CONVERSATION)?;
+        let path = self.conversation_path();
         let file = self.home.open_artifact(&path)?;
         Ok(ConversationReader::new(self.home.full(&in_traces(&path)), file))
     }
@@ -106,7 +98,7 @@ impl LaunchDir {
             OutputStream::Stdout => layout::RAW_STDOUT,
             OutputStream::Stderr => layout::RAW_STDERR,
         };
-        self.home.open_artifact(&self.file(name)?)
+        self.home.open_artifact(&self.file(name))
     }
 
     /// Tells whether the launch has a writer that lives.

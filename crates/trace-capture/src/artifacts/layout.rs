@@ -9,7 +9,8 @@ pub(super) const RAW_STDERR: &str = "raw/stderr";
 pub(super) const RAW_INDEX: &str = "raw/index.jsonl";
 
 /// The files of a turn: its system prompt, its task prompt, its context.
-pub(super) const TURN_FILES: [&str; 3] = ["system.md", "task.md", "context.json"];
+pub(super) const TURN_FILES: [&str; 3] = ["system.md", "task.md", CONTEXT];
+const CONTEXT: &str = "context.json";
 
 /// Returns the name of one of the files of a turn.
 pub(super) fn turn_file(ordinal: u32, suffix: &str) -> String {
@@ -18,5 +19,5 @@ pub(super) fn turn_file(ordinal: u32, suffix: &str) -> String {
 
 /// Returns the name of the context file of a turn.
 pub(super) fn context_file(ordinal: u32) -> String {
-    turn_file(ordinal, "context.json")
+    turn_file(ordinal, CONTEXT)
 }

@@ -132,7 +132,7 @@ impl ExecLaunch {
     ///
     /// # Panics
     ///
-    /// Never: a launch that was begun has an id, and ids are parts of an artifact path.
+    /// Never: a launch that was begun has an id and files.
     pub fn begin(
         env: &CaptureEnv,
         home: &Home,
@@ -140,10 +140,8 @@ impl ExecLaunch {
         prepared: PreparedTurnContext,
         start: Start,
     ) -> Result<Self, CaptureError> {
-        let (run, process) = (labels.run_id.clone(), labels.process_id.clone());
         let capture = Capture::blocking_begin(env, labels, prepared, Start { raw: true, ..start })?;
-        let id = capture.launch_id().expect("a launch that was begun is not disabled");
-        let dir = format!("{run}/{process}/{id}").parse().expect("ids are parts of an artifact path");
+        let (id, dir) = capture.launch_id().zip(capture.artifact_dir()).expect("what was begun is not disabled");
         Ok(Self { id, capture, home: home.clone(), dir })
     }
 

@@ -19,13 +19,14 @@ use trace_model::{
 
 use super::{
     Begin, BeginTurn, Handle, Live, answer,
-    live::{Writer, reason_of},
+    live::Writer,
     thread::{OpenLaunch, Thread},
 };
 use crate::{
     CaptureError, EnvParts,
     artifacts::{ArtifactError, LaunchFiles, TurnFiles, TurnWriter, WrittenTurn},
     capture::{Labels, Start},
+    error::reason_of,
     recording::{Ending, Input, Recording},
 };
 

@@ -16,9 +16,10 @@ use std::{
 use futures_channel::oneshot;
 use trace_model::{id::LaunchId, ledger::Ledger};
 
-use super::{Command, Commands, Live, live::reason_of, thread::panic_text};
+use super::{Command, Commands, Live, thread::panic_text};
 use crate::{
     artifacts::{ArtifactError, Home},
+    error::reason_of,
     reindex::{FoldedLaunch, launch_rows},
 };
 

@@ -1,12 +1,8 @@
 //! A launch that is being recorded, as its handles and the recorder's thread share it.
 
-use std::{
-    error::Error,
-    fmt::Write,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
 };
 
 use trace_model::{
@@ -25,6 +21,7 @@ use super::{Command, Recorder};
 use crate::{
     artifacts::{AppendError, LaunchFiles, WrittenTurn},
     env::Clock,
+    error::reason_of,
     recording::{Batch, Ending, Input, Recording, Trouble},
     sink::Passed,
 };
@@ -59,7 +56,7 @@ pub(crate) struct Live {
     pub(crate) id: LaunchId,
     pub(crate) run_id: RunId,
     /// Where its files are.
-    pub(super) dir: ArtifactPath,
+    pub(crate) dir: ArtifactPath,
     clock: Arc<dyn Clock>,
     commands: super::Commands,
     state: Mutex<State>,
@@ -348,15 +345,4 @@ fn warn_first(trouble: Trouble, launch: LaunchId, reason: &str) {
     if trouble == Trouble::First {
         tracing::warn!(%launch, reason, "the capture is partial");
     }
-}
-
-/// Returns the error and its causes as one line.
-pub(super) fn reason_of(error: &dyn Error) -> String {
-    let mut reason = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let _ = write!(reason, ": {error}");
-        cause = error.source();
-    }
-    reason
 }

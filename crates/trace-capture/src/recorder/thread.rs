@@ -10,10 +10,11 @@ use std::{
 
 use trace_model::id::LaunchId;
 
-use super::{Command, Commands, Live, index::Index, live::reason_of};
+use super::{Command, Commands, Live, index::Index};
 use crate::{
     CaptureEnv, EnvParts,
     artifacts::{SyncHandles, TurnWriter},
+    error::reason_of,
 };
 
 /// How long after a write its file is synced. It is promised within 100 ms, and a sync takes its time.

@@ -49,16 +49,6 @@ impl Outputs {
         Self { stdout: None, stderr: Stderr::Inherited }
     }
 
-    /// Tells whether what the agent writes to its standard output is recorded.
-    pub fn records_stdout(&self) -> bool {
-        self.stdout.is_some()
-    }
-
-    /// Tells whether any stream is recorded.
-    pub fn records_anything(&self) -> bool {
-        self.stdout.is_some() || matches!(self.stderr, Stderr::Teed(_))
-    }
-
     /// Opens the pipes, and hands their writing ends to the command.
     ///
     /// The reading ends see the end of the file only after `command` is dropped, too.

@@ -11,7 +11,7 @@ const SUCCESS: ProcessEnd = ProcessEnd::Exited(0);
 struct Bench {
     home: Home,
     env: CaptureEnv,
-    folder: tempfile::TempDir,
+    _folder: tempfile::TempDir,
 }
 
 impl Bench {
@@ -19,7 +19,7 @@ impl Bench {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::open_real(folder.path()).unwrap();
         let env = CaptureEnv::new(EnvParts::new(home.clone(), Arc::new(MemoryLedger::new())));
-        Self { home, env, folder }
+        Self { home, env, _folder: folder }
     }
 
     fn begin(&self) -> ExecLaunch {
@@ -101,7 +101,7 @@ fn an_agent_whose_output_finds_no_place_is_partial_and_on_record() {
     assert_eq!(report.unwrap().broken.len(), 1);
     let CaptureState::Partial { reason } = bench.captured(&launch) else { panic!("it is not partial") };
     assert!(reason.starts_with("the agent's stdout was closed before its end: No space"), "{reason}");
-    let recorded = bench.folder.path().join("traces").join(launch.dir.as_str()).join("raw/stdout");
+    let recorded = bench.home.artifact_path(&launch.dir).join("raw/stdout");
     assert_eq!(std::fs::read(recorded).unwrap(), b"hello\n");
 }
 

@@ -1,7 +1,6 @@
 //! One launch as a tree: turns, assets, decisions, usage.
 
-use std::path::Path;
-
+use trace_capture::Home;
 use trace_model::{
     launch::{CaptureState, Launch},
     usage::UsageRow,
@@ -22,7 +21,7 @@ use super::{
 };
 
 /// Returns the lines of the tree.
-pub(crate) fn lines(report: &LaunchReport, home: &Path, width: Option<u16>) -> Vec<String> {
+pub(crate) fn lines(report: &LaunchReport, home: &Home, width: Option<u16>) -> Vec<String> {
     let mut root = Node::block(head(report, home, width));
     for turn in &report.turns {
         root.push(turn_node(report, turn, width));
@@ -41,7 +40,7 @@ fn under(width: Option<u16>, depth: u16) -> Option<u16> {
     width.map(|width| width.saturating_sub(depth * INDENT))
 }
 
-fn head(report: &LaunchReport, home: &Path, width: Option<u16>) -> Vec<String> {
+fn head(report: &LaunchReport, home: &Home, width: Option<u16>) -> Vec<String> {
     let launch = &report.launch;
     let header = &launch.header;
     let (ended_at, word) = launch.state.columns();
@@ -87,7 +86,7 @@ fn head(report: &LaunchReport, home: &Path, width: Option<u16>) -> Vec<String> {
     if let Some(path) = &launch.provider_session_path {
         fact("kept in", path);
     }
-    fact("files", &home.join("traces").join(header.artifact_dir().as_str()).to_string_lossy());
+    fact("files", &home.artifact_path(&header.artifact_dir()).to_string_lossy());
     fact("recorded", &recorded(launch));
     fact("usage", &status::totals(&report.totals, room(width, "  usage     ")));
     lines

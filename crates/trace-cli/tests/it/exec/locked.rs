@@ -1,16 +1,10 @@
 //! A ledger that another process holds.
 
-use std::{
-    fs,
-    os::unix::process::ExitStatusExt,
-    path::{Path, PathBuf},
-    thread,
-};
+use std::{fs, os::unix::process::ExitStatusExt, path::Path, thread};
 
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use trace_capture::Home;
-use trace_model::path::ArtifactPath;
 
 use super::{
     bench::{Bench, stderr, stdout},
@@ -52,7 +46,7 @@ fn an_interrupt_ends_the_wait_for_a_locked_ledger() {
     let _held = hold_ledger(&bench);
     let mut trace = bench.shell("true").spawn().unwrap();
     let home = Home::open_real(&bench.home()).unwrap();
-    let ended = || home.list_launch_artifact_dirs().unwrap().iter().any(|dir| has_ended(&folder(&home, dir)));
+    let ended = || home.list_launch_artifact_dirs().unwrap().iter().any(|dir| has_ended(&home.artifact_path(dir)));
     while !ended() {
         thread::yield_now();
     }
@@ -65,10 +59,6 @@ fn an_interrupt_ends_the_wait_for_a_locked_ledger() {
         thread::yield_now();
     };
     assert_eq!(status.signal(), Some(Signal::INT.as_raw()), "it waited to the end: {status}");
-}
-
-fn folder(home: &Home, dir: &ArtifactPath) -> PathBuf {
-    home.root().join("traces").join(dir.as_str())
 }
 
 fn has_ended(launch: &Path) -> bool {
