@@ -5,7 +5,10 @@ use core::{fmt, str::FromStr};
 
 use uuid::Uuid;
 
-use crate::{ModelError, text_enum::serde_as_text};
+use crate::{
+    ModelError,
+    text_enum::{FixedText, serde_as_text},
+};
 
 /// Declares an id that Trace makes: a UUID with a prefix.
 macro_rules! uuid_id {
@@ -35,10 +38,19 @@ macro_rules! uuid_id {
             }
         }
 
+        impl $name {
+            fn text(self) -> FixedText<{ $prefix.len() + 32 }> {
+                let mut text = [0; $prefix.len() + 32];
+                let (prefix, digits) = text.split_at_mut($prefix.len());
+                prefix.copy_from_slice($prefix.as_bytes());
+                self.0.simple().encode_lower(digits);
+                FixedText::of_ascii(text)
+            }
+        }
+
         impl fmt::Display for $name {
             fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str($prefix)?;
-                formatter.write_str(self.0.simple().encode_lower(&mut Uuid::encode_buffer()))
+                formatter.write_str(&self.text())
             }
         }
 
@@ -58,7 +70,7 @@ macro_rules! uuid_id {
             }
         }
 
-        serde_as_text!($name);
+        serde_as_text!($name, text);
     };
 }
 

@@ -82,6 +82,9 @@ where
 }
 
 /// Gives a type with `Display` and `FromStr` its serde form: one string.
+///
+/// With the name of a method that returns the text, it is that text which is written. Nothing is formatted then: every
+/// event holds a time and an id.
 macro_rules! serde_as_text {
     ($name:ty) => {
         impl serde::Serialize for $name {
@@ -90,6 +93,18 @@ macro_rules! serde_as_text {
             }
         }
 
+        $crate::text_enum::serde_as_text!(@deserialize $name);
+    };
+    ($name:ty, $text:ident) => {
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.$text())
+            }
+        }
+
+        $crate::text_enum::serde_as_text!(@deserialize $name);
+    };
+    (@deserialize $name:ty) => {
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 $crate::text_enum::from_text(deserializer)
@@ -99,3 +114,22 @@ macro_rules! serde_as_text {
 }
 
 pub(crate) use serde_as_text;
+
+/// A text of exactly `N` bytes, made without allocating.
+pub(crate) struct FixedText<const N: usize>([u8; N]);
+
+impl<const N: usize> FixedText<N> {
+    /// Returns the text of the bytes, all of which are ASCII.
+    pub(crate) const fn of_ascii(bytes: [u8; N]) -> Self {
+        debug_assert!(bytes.is_ascii());
+        Self(bytes)
+    }
+}
+
+impl<const N: usize> core::ops::Deref for FixedText<N> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        core::str::from_utf8(&self.0).expect("the bytes are ASCII")
+    }
+}

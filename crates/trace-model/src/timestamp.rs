@@ -10,7 +10,10 @@ use core::{
 
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
-use crate::{ModelError, text_enum::serde_as_text};
+use crate::{
+    ModelError,
+    text_enum::{FixedText, serde_as_text},
+};
 
 /// A point in time, in UTC, to the microsecond, between the years 1 and 9999.
 ///
@@ -59,14 +62,15 @@ impl ops::Add<Duration> for Timestamp {
     }
 }
 
-impl fmt::Display for Timestamp {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Timestamp {
+    /// Returns the RFC 3339 text. Its digits are written one by one: formatting seven numbers costs more than the rest
+    /// of an event.
+    fn text(self) -> FixedText<27> {
         let time = OffsetDateTime::from_unix_timestamp(self.0.div_euclid(1_000_000))
             .expect("a timestamp lies between the years 1 and 9999");
         let (year, month, day) = time.to_calendar_date();
         let (hour, minute, second) = time.to_hms();
-        // Every event is stamped, so its digits are written by hand: formatting seven numbers costs more than the rest.
-        let mut text = *b"YYYY-MM-DDThh:mm:ss.uuuuuuZ";
+        let micros = u32::try_from(self.0.rem_euclid(1_000_000)).expect("a remainder of a million fits");
         let parts: [(Range<usize>, u32); 7] = [
             (0..4, year.unsigned_abs()),
             (5..7, u8::from(month).into()),
@@ -74,15 +78,22 @@ impl fmt::Display for Timestamp {
             (11..13, hour.into()),
             (14..16, minute.into()),
             (17..19, second.into()),
-            (20..26, u32::try_from(self.0.rem_euclid(1_000_000)).map_err(|_| fmt::Error)?),
+            (20..26, micros),
         ];
+        let mut text = *b"0000-00-00T00:00:00.000000Z";
         for (place, mut number) in parts {
             for digit in text[place].iter_mut().rev() {
-                *digit = b"0123456789"[usize::try_from(number % 10).map_err(|_| fmt::Error)?];
+                *digit += u8::try_from(number % 10).expect("a digit fits");
                 number /= 10;
             }
         }
-        formatter.write_str(core::str::from_utf8(&text).map_err(|_| fmt::Error)?)
+        FixedText::of_ascii(text)
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text())
     }
 }
 
@@ -99,7 +110,7 @@ impl FromStr for Timestamp {
     }
 }
 
-serde_as_text!(Timestamp);
+serde_as_text!(Timestamp, text);
 
 #[cfg(test)]
 mod tests {

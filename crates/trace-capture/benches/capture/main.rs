@@ -2,7 +2,7 @@
 //! events take bounded memory and time in proportion.
 //!
 //! Prints one JSON object a line, as `cargo xtask bench` reads them. All times of one ratio are taken in turns, in the
-//! same run, and the best of each is used: what else the machine does makes a run slower, never faster.
+//! same run.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot run has nothing to say")]
 
