@@ -8,13 +8,14 @@ use crate::{
     lines::{Line, LineSplitter},
 };
 
-/// How far into a stream its provider is looked for, in bytes.
+/// The longest line that is looked at, and how much of shorter lines of no known provider is, in bytes.
 ///
-/// Its first object tells it. Warnings of a runtime may stand before that, and it may be long: Claude Code's lists all
-/// tools.
+/// A stream's first object tells its provider. Warnings of a runtime may stand before that, and it may be long: Claude
+/// Code's lists all tools.
 const LOOK_AHEAD: usize = 1 << 20;
 
-/// How many objects of a stream may be of no known provider before one is: a runtime's own log, say.
+/// How many objects of a stream may be of no known provider before one is: a runtime's own log, say. A line that is too
+/// long to look at counts as one.
 const FOREIGN_OBJECTS: u8 = 16;
 
 /// Programs, and commands of theirs, that run the program that they are given, and so tell nothing about it.
@@ -74,11 +75,14 @@ pub enum Recognition {
 
 /// Recognises a provider by what its program prints first.
 ///
-/// The first line that is an object of a known provider decides. At most 1 MiB is looked at, and held if it is one line.
+/// The first line that is an object of a known provider decides. The search ends after 16 foreign objects, or 1 MiB of
+/// foreign lines; a line of more than 1 MiB is passed over and counts as one object. At most one line is held.
 #[derive(Debug)]
 pub struct StreamRecogniser {
     lines: LineSplitter,
+    /// How many bytes of foreign lines may still come.
     left: usize,
+    /// How many foreign objects came.
     foreign: u8,
     recognition: Recognition,
 }
@@ -105,12 +109,7 @@ impl StreamRecogniser {
         if self.recognition != Recognition::Undecided {
             return &self.recognition;
         }
-        let looked_at = bytes.get(..self.left).unwrap_or(bytes);
-        self.left -= looked_at.len();
-        self.read(|lines, on_line| lines.push(looked_at, on_line));
-        if self.left == 0 && self.recognition == Recognition::Undecided {
-            self.recognition = Recognition::NotKnown;
-        }
+        self.read(|lines, on_line| lines.push(bytes, on_line));
         &self.recognition
     }
 
@@ -126,19 +125,28 @@ impl StreamRecogniser {
     }
 
     fn read(&mut self, feed: impl FnOnce(&mut LineSplitter, &mut dyn FnMut(Line<'_>))) {
-        let Self { lines, foreign, recognition, .. } = self;
+        let Self { lines, left, foreign, recognition } = self;
         feed(lines, &mut |line| {
-            if *recognition == Recognition::Undecided
-                && let Line::Whole(line) = line
-                && let Ok(text) = str::from_utf8(line.bytes)
-                && let Ok(json) = Json::object(text)
-            {
-                *foreign += 1;
-                if claude::is_record(json) {
-                    *recognition = Recognition::Decided(Provider::Claude);
-                } else if *foreign == FOREIGN_OBJECTS {
-                    *recognition = Recognition::NotKnown;
+            if *recognition != Recognition::Undecided {
+                return;
+            }
+            match line {
+                Line::TooLong { .. } => *foreign += 1,
+                Line::Whole(line) => {
+                    *left = left.saturating_sub(line.bytes.len());
+                    if let Ok(text) = str::from_utf8(line.bytes)
+                        && let Ok(json) = Json::object(text)
+                    {
+                        if claude::is_record(json) {
+                            *recognition = Recognition::Decided(Provider::Claude);
+                            return;
+                        }
+                        *foreign += 1;
+                    }
                 }
+            }
+            if *foreign == FOREIGN_OBJECTS || *left == 0 {
+                *recognition = Recognition::NotKnown;
             }
         });
     }

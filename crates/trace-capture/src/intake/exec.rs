@@ -24,6 +24,7 @@ mod interpretation;
 mod process;
 mod pump;
 mod reading;
+mod record;
 mod signals;
 mod stop;
 mod streams;
@@ -46,7 +47,7 @@ use trace_model::{
     turn::Outcome,
     words::{OutputStream, Provider},
 };
-use trace_providers::{Note, recognise};
+use trace_providers::{Note, interpreter_for, recognise};
 
 use self::{
     process::Process,
@@ -78,7 +79,8 @@ pub struct Exec {
     pub input: AgentInput,
     /// Where its output goes.
     pub outputs: Outputs,
-    /// The provider whose rules the output is read by; `None` to find that out from the output.
+    /// The provider whose rules the output is read by; `None` for the one that the command names, if it has rules, else to
+    /// find that out from the output.
     pub provider: Option<Provider>,
 }
 
@@ -227,6 +229,8 @@ impl Exec {
     /// started is no error but one of the ends of a process.
     pub fn run(self, launch: Option<&ExecLaunch>) -> Result<ExecReport, ExecError> {
         let Self { command, input, outputs, provider } = self;
+        let named = || command.provider().filter(|provider| interpreter_for(provider).is_some());
+        let provider = provider.or_else(named);
         let mut command = command.to_command();
         let (watch, news) = process::exit_news().map_err(ExecError::NotStarted)?;
         let process = Arc::new(Process::new(news));

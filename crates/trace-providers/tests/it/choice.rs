@@ -52,6 +52,8 @@ fn a_stream_is_recognised_by_its_first_known_line_however_it_is_cut() {
     let hello = fixture("claude-hello/stream.jsonl");
     let after_warnings = [b"(node:7) Warning\n{\"level\":\"warn\"}\n", hello.as_slice()].concat();
     let hook = br#"{"type":"system","subtype":"hook_started","session_id":"s"}"#;
+    let after_a_long_line = [vec![b'x'; 2 << 20].as_slice(), b"\n", &hello].concat();
+    assert_eq!(recognise(&after_a_long_line, 1 << 16), claude);
     for (stream, expected) in [
         (hello.as_slice(), claude.clone()),
         (&after_warnings, claude.clone()),
@@ -70,9 +72,18 @@ fn a_stream_is_recognised_by_its_first_known_line_however_it_is_cut() {
 
 #[test]
 fn the_search_for_a_provider_has_an_end() {
-    let endless = vec![b'x'; 4 << 20];
     let mut recogniser = StreamRecogniser::new();
-    assert_eq!(*recogniser.push(&endless), Recognition::NotKnown);
+    assert_eq!(*recogniser.push(&b"not json\n".repeat(100_000)), Recognition::Undecided);
+    assert_eq!(*recogniser.push(&b"not json\n".repeat(100_000)), Recognition::NotKnown);
+    let mut recogniser = StreamRecogniser::new();
+    let too_long = [vec![b'x'; 2 << 20], vec![b'\n']].concat();
+    for _ in 0..15 {
+        assert_eq!(*recogniser.push(&too_long), Recognition::Undecided);
+    }
+    assert_eq!(*recogniser.push(&too_long), Recognition::NotKnown);
+    let mut recogniser = StreamRecogniser::new();
+    assert_eq!(*recogniser.push(&vec![b'x'; 4 << 20]), Recognition::Undecided);
+    assert_eq!(*recogniser.finish(), Recognition::NotKnown);
     let mut recogniser = StreamRecogniser::new();
     assert_eq!(*recogniser.push(&b"{\"a\":1}\n".repeat(15)), Recognition::Undecided);
     assert_eq!(*recogniser.push(b"{\"a\":1}\n"), Recognition::NotKnown);

@@ -13,23 +13,21 @@ use trace_providers::{
 
 use super::{
     growth::Bell,
+    record::RecordReader,
     turns::{TurnStep, Turns},
 };
 use crate::{Capture, PreparedTurnContext};
 
-const CHUNK: usize = 64 << 10;
-
 /// The interpretation of one stream of one launch.
 ///
 /// What it has not read yet waits in the raw file, not in memory. So a slow interpretation costs the agent nothing and
-/// holds nothing, and a byte has the same offset here as in the record.
+/// holds nothing, and a byte has the same offset here as in the record. Where nobody says whose stream it is, the record
+/// is read twice: once as far as it takes to recognise that, and then from its start.
 #[derive(Debug)]
 pub(super) struct Interpretation {
     capture: Capture,
     stream: OutputStream,
     stage: Stage,
-    /// Where in the record it is.
-    position: u64,
     interpreted: Interpreted,
     observations: Vec<Observation>,
 }
@@ -37,8 +35,8 @@ pub(super) struct Interpretation {
 /// How far the stream is known.
 #[derive(Debug)]
 enum Stage {
-    /// It may be any provider's; these bytes were seen so far, and no more than the recogniser wants.
-    Recognising(StreamRecogniser, Vec<u8>),
+    /// It may be any provider's.
+    Recognising(StreamRecogniser),
     /// It is a provider's.
     Interpreting(Box<dyn Interpreter>),
     /// Nobody knows it: it is kept raw only.
@@ -70,22 +68,27 @@ impl Interpreted {
 impl Interpretation {
     /// Returns an interpretation by the rules of `provider`, or of whichever provider the stream is found to be of.
     pub(super) fn new(capture: Capture, stream: OutputStream, provider: Option<&Provider>) -> Self {
-        let stage = match provider {
-            Some(provider) => interpreter_for(provider).map_or(Stage::RawOnly, Stage::Interpreting),
-            None => Stage::Recognising(StreamRecogniser::new(), Vec::new()),
-        };
-        let (interpreted, observations) = (Interpreted::default(), Vec::new());
-        Self { capture, stream, stage, position: 0, interpreted, observations }
+        let stage = Stage::Recognising(StreamRecogniser::new());
+        let mut new = Self { capture, stream, stage, interpreted: Interpreted::default(), observations: Vec::new() };
+        if let Some(provider) = provider {
+            new.decide(Some(provider.clone()));
+        }
+        new
     }
 
     /// Reads the record to its end. A ring of the bell says that there is more; when nobody can ring it any more, there
-    /// is no more to come.
-    pub(super) fn follow(mut self, record: &mut dyn Read, bell: &Bell) -> Interpreted {
-        let mut chunk = vec![0; CHUNK];
+    /// is no more to come. `probe` is another reader of the same record.
+    pub(super) fn follow<R: Read>(
+        mut self,
+        mut probe: RecordReader<R>,
+        mut record: RecordReader<R>,
+        bell: &Bell,
+    ) -> Interpreted {
         let mut more_will_come = true;
         while more_will_come && !matches!(self.stage, Stage::RawOnly) {
             more_will_come = bell.wait();
-            if let Err(error) = self.read_on(record, bell.end(), &mut chunk) {
+            let recognised = self.recognise(&mut probe, bell.end(), more_will_come);
+            if let Err(error) = recognised.and_then(|()| self.interpret(&mut record, bell.end())) {
                 self.interpreted.failure = Some(error);
                 break;
             }
@@ -94,50 +97,28 @@ impl Interpretation {
         self.interpreted
     }
 
-    /// Reads what is on record now, and nothing behind `end`.
-    fn read_on(&mut self, record: &mut dyn Read, end: u64, chunk: &mut [u8]) -> io::Result<()> {
-        let mut record = record.take(end.saturating_sub(self.position));
-        while !matches!(self.stage, Stage::RawOnly) {
-            match record.read(chunk) {
-                Ok(0) if record.limit() > 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(0) => break,
-                Ok(read) => {
-                    self.position = end - record.limit();
-                    self.push(chunk.get(..read).unwrap_or_default());
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+    /// Finds out whose stream it is, if the record tells that before `end`.
+    fn recognise<R: Read>(&mut self, probe: &mut RecordReader<R>, end: u64, more_will_come: bool) -> io::Result<()> {
+        while let Stage::Recognising(recogniser) = &mut self.stage {
+            let bytes = probe.read(end)?;
+            let recognition = match bytes {
+                [] if more_will_come => break,
+                [] => recogniser.finish(),
+                bytes => recogniser.push(bytes),
+            };
+            match recognition.clone() {
+                Recognition::Undecided => {}
+                Recognition::Decided(provider) => self.decide(Some(provider)),
+                Recognition::NotKnown => self.decide(None),
             }
         }
         Ok(())
     }
 
-    fn push(&mut self, bytes: &[u8]) {
-        match &mut self.stage {
-            Stage::Recognising(recogniser, seen) => {
-                seen.extend_from_slice(bytes);
-                let recognition = recogniser.push(bytes).clone();
-                self.recognised(recognition);
-            }
-            Stage::Interpreting(interpreter) => interpreter.push(bytes, &mut self.observations),
-            Stage::RawOnly => {}
-        }
-        self.record();
-    }
-
-    fn recognised(&mut self, recognition: Recognition) {
-        let Stage::Recognising(_, seen) = &mut self.stage else { return };
-        let provider = match recognition {
-            Recognition::Undecided => return,
-            Recognition::Decided(provider) => Some(provider),
-            Recognition::NotKnown => None,
-        };
-        let seen = std::mem::take(seen);
+    /// Takes the provider's rules, if there are any, for the stream.
+    fn decide(&mut self, provider: Option<Provider>) {
         self.stage = match provider.as_ref().and_then(interpreter_for) {
-            Some(mut interpreter) => {
-                interpreter.push(&seen, &mut self.observations);
-                Stage::Interpreting(interpreter)
-            }
+            Some(interpreter) => Stage::Interpreting(interpreter),
             None => Stage::RawOnly,
         };
         if provider.is_some() {
@@ -145,11 +126,20 @@ impl Interpretation {
         }
     }
 
-    fn finish(&mut self) {
-        if let Stage::Recognising(recogniser, _) = &mut self.stage {
-            let recognition = recogniser.finish().clone();
-            self.recognised(recognition);
+    /// Interprets what is on record before `end`.
+    fn interpret<R: Read>(&mut self, record: &mut RecordReader<R>, end: u64) -> io::Result<()> {
+        while let Stage::Interpreting(interpreter) = &mut self.stage {
+            let bytes = record.read(end)?;
+            if bytes.is_empty() {
+                break;
+            }
+            interpreter.push(bytes, &mut self.observations);
+            self.record();
         }
+        Ok(())
+    }
+
+    fn finish(&mut self) {
         if let Stage::Interpreting(interpreter) = &mut self.stage {
             interpreter.finish(&mut self.observations);
         }

@@ -12,6 +12,7 @@ use super::{
     growth::growth,
     interpretation::{Interpretation, Interpreted},
     pump::{ExitWatch, PumpEnd, pump},
+    record::RecordReader,
     streams::Tee,
 };
 
@@ -54,9 +55,10 @@ impl<'scope> Reading<'scope> {
             let pump = spawn(scope, "trace-pump", move || pump(tee, &watch, record))?;
             reading.pumps.push((stream, pump));
             if stream == OutputStream::Stdout {
-                let mut record = launch.record(stream).map_err(ExecError::NoRecord)?;
+                let open = || launch.record(stream).map(RecordReader::new).map_err(ExecError::NoRecord);
+                let (probe, record) = (open()?, open()?);
                 let interpretation = Interpretation::new(launch.capture.clone(), stream, provider);
-                let interpret = move || interpretation.follow(&mut record, &bell);
+                let interpret = move || interpretation.follow(probe, record, &bell);
                 reading.interpretation = Some(spawn(scope, "trace-interpreter", interpret)?);
             }
         }

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
@@ -111,6 +112,22 @@ fn a_named_provider_is_not_looked_for() {
     let shown = bench.show();
     assert_eq!(shown["launch"]["provider"], "my-agent");
     assert_eq!(shown["launch"]["capture_status"], "prompt_only");
+}
+
+#[test]
+fn the_output_of_a_provider_s_own_program_is_understood_whatever_stands_before_it() {
+    let bench = Bench::new();
+    let stream = fs::read_to_string(session("claude-hello").join("stream.jsonl")).unwrap();
+    let long = "x".repeat(2 << 20);
+    let foreign = "{\"level\":\"warn\"}\n".repeat(40);
+    fs::write(bench.path("stream"), format!("{long}\n{foreign}{stream}")).unwrap();
+    fs::write(bench.path("claude"), "#!/bin/sh\ncat stream\n").unwrap();
+    fs::set_permissions(bench.path("claude"), fs::Permissions::from_mode(0o755)).unwrap();
+    let output = bench.exec(&[], &["./claude"]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("8,512 tokens, $0.0181, "), "{}", stderr(&output));
+    let launch = &bench.show()["launch"];
+    assert_eq!((&launch["capture_status"], &launch["provider"]), (&"complete".into(), &"claude".into()));
 }
 
 #[test]

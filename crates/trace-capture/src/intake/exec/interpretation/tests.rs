@@ -37,8 +37,8 @@ fn follow(provider: Option<&Provider>, pieces: &[&[u8]]) -> Interpreted {
     let record = Record::default();
     let (ring, bell) = growth();
     let interpretation = Interpretation::new(Capture::disabled(), OutputStream::Stdout, provider);
-    let mut reader = record.clone();
-    let thread = thread::spawn(move || interpretation.follow(&mut reader, &bell));
+    let [probe, reader] = [record.clone(), record.clone()].map(RecordReader::new);
+    let thread = thread::spawn(move || interpretation.follow(probe, reader, &bell));
     for piece in pieces {
         record.append(piece);
         ring.ring(record.len());
@@ -64,6 +64,14 @@ fn a_stream_is_understood_however_it_is_cut() {
 #[test]
 fn a_last_line_without_an_end_is_understood() {
     assert!(failed(&follow(None, &[RESULT.as_bytes()])));
+}
+
+#[test]
+fn a_stream_is_understood_behind_a_line_that_is_too_long_to_recognise_it_by() {
+    let text = format!("{}\n{RESULT}\n", "x".repeat(3 << 20));
+    let interpreted = follow(None, &[text.as_bytes()]);
+    assert!(interpreted.conversation && failed(&interpreted));
+    assert_eq!(interpreted.first_note.map(|note| note.offset), Some(0));
 }
 
 #[test]
@@ -99,24 +107,24 @@ fn a_record_that_cannot_be_read_ends_the_interpretation_and_says_so() {
     let (ring, bell) = growth();
     ring.ring(1);
     let interpretation = Interpretation::new(Capture::disabled(), OutputStream::Stdout, None);
-    let interpreted = interpretation.follow(&mut Broken, &bell);
+    let interpreted = interpretation.follow(RecordReader::new(Broken), RecordReader::new(Broken), &bell);
     assert_eq!(interpreted.failure.unwrap().to_string(), "broken");
 }
 
 #[test]
 fn what_is_cut_off_the_record_again_was_never_read() {
-    let (mut record, mut chunk) = (Record::default(), [0; 7]);
+    let record = Record::default();
+    let mut reader = RecordReader::new(record.clone());
     let mut interpretation = Interpretation::new(Capture::disabled(), OutputStream::Stdout, Some(&Provider::Claude));
-    let mut read_on = |record: &mut Record, end: u64| interpretation.read_on(record, end, &mut chunk).unwrap();
+    let mut read_on = |end: u64| interpretation.interpret(&mut reader, end).unwrap();
     record.append(b"{\"type\":\"system\"}\n");
     let whole = record.len();
     // A chunk that could not be written whole is there until it is cut off.
     record.append(b"half a li");
-    read_on(&mut record, whole);
+    read_on(whole);
     record.0.lock().unwrap().truncate(usize::try_from(whole).unwrap());
     record.append(RESULT.as_bytes());
-    let end = record.len();
-    read_on(&mut record, end);
+    read_on(record.len());
     interpretation.finish();
     assert!(failed(&interpretation.interpreted));
     assert_eq!(interpretation.interpreted.notes, 0, "{:?}", interpretation.interpreted.first_note);
@@ -124,9 +132,9 @@ fn what_is_cut_off_the_record_again_was_never_read() {
 
 #[test]
 fn a_record_that_ends_before_its_end_was_not_read() {
-    let (mut record, mut chunk) = (Record::default(), [0; 7]);
+    let record = Record::default();
     let mut interpretation = Interpretation::new(Capture::disabled(), OutputStream::Stdout, Some(&Provider::Claude));
     record.append(b"{}");
-    let error = interpretation.read_on(&mut record, 3, &mut chunk).unwrap_err();
+    let error = interpretation.interpret(&mut RecordReader::new(record), 3).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
 }
