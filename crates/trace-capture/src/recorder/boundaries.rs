@@ -150,6 +150,7 @@ impl Thread {
         }
         // What this sync finds is still told by an event, and by the turn's end.
         self.sync(live);
+        self.look_for(live);
         live.begin_end(ending);
         // What this one finds, by the launch's end.
         self.sync(live);
@@ -164,6 +165,14 @@ impl Thread {
             self.index.note(live);
         }
         self.index.wait_for(live, Instant::now(), reply);
+    }
+
+    /// Notes that the files of the launch are not where they were made, if so: an open file can be written to long after
+    /// it was removed, and what is written so is lost.
+    fn look_for(&self, live: &Live) {
+        if self.parts.home.open_launch(&live.dir).is_err_and(|error| error.is_not_found()) {
+            live.take_trouble("the files of the launch were removed while it was recorded");
+        }
     }
 
     /// Syncs the launch, offers its changes to the ledger, and replies when that came to something.

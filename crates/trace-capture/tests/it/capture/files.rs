@@ -2,13 +2,14 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
 
-use trace_capture::{Capture, Clock, Home, MemoryLedger, Recorded};
+use trace_capture::{Capture, Clock, Home, MemoryLedger, Recorded, artifacts::FileEffects};
 use trace_model::{event::Payload, ledger::Ledger, timestamp::Timestamp, turn::Outcome, words::InputOp};
 use trace_testkit::{Effect, SimulatedFiles, Unsynced};
 
@@ -242,4 +243,18 @@ fn a_sync_that_fails_at_the_end_is_told_and_the_turn_ends_as_not_captured() {
     let reason = rows[0]["launch"]["incomplete_reason"].as_str().unwrap();
     assert!(reason.starts_with("could not sync run_1/process_1/launch_"), "{reason}");
     assert_eq!(rows[0]["turns"][0]["turn"]["partial_reason"], "capture_failed");
+}
+
+#[test]
+fn a_launch_whose_files_were_removed_is_partial() {
+    let rig = Rig::new();
+    let capture = rig.begin();
+    let header = format!("traces/{}/launch.json", capture.artifact_dir().unwrap());
+    rig.files.remove_file(Path::new(&header)).unwrap();
+    capture.record_stream_event(text("said"));
+    capture.blocking_finish(Outcome::Completed, Recorded::Conversation);
+    let rows = rig.rows();
+    assert_eq!(rows[0]["launch"]["capture_status"], "partial");
+    let reason = "the files of the launch were removed while it was recorded";
+    assert_eq!(rows[0]["launch"]["incomplete_reason"], reason);
 }
