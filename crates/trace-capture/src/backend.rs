@@ -141,6 +141,10 @@ pub fn open_ledger(config: &LedgerConfig) -> Result<Arc<dyn Ledger>, OpenError> 
 /// The first ledger with a file that a home is opened with becomes its own. A memory ledger opens any home, is filled
 /// from its artifacts, and changes nothing about it. A file ledger is opened as it is; what it lacks, [`reindex`] brings.
 ///
+/// What the home says about itself is asked only where it matters: not for a memory ledger that is wanted. A file ledger
+/// that is wanted is opened also where `home.json` is damaged, which stays as it is, but not where a newer version wrote
+/// it.
+///
 /// # Errors
 ///
 /// [`OpenError::NotCompiled`] if this build leaves the ledger out; [`OpenError::Home`] if `home.json` cannot be read or
@@ -150,8 +154,15 @@ pub fn open_ledger(config: &LedgerConfig) -> Result<Arc<dyn Ledger>, OpenError> 
 ///
 /// Never: the path of a ledger with a file is known.
 pub fn open_home_ledger(home: &Home, wanted: Option<LedgerKind>) -> Result<Arc<dyn Ledger>, OpenError> {
-    let own = own_kind(home)?;
-    let kind = wanted.or(own).unwrap_or_else(LedgerKind::first);
+    let (kind, is_first) = match (wanted, home.config()) {
+        (Some(LedgerKind::Memory), _) => (LedgerKind::Memory, false),
+        (wanted, Ok(config)) => {
+            let own = config.map(|config| config.ledger);
+            (wanted.or(own).unwrap_or_else(LedgerKind::first), own.is_none())
+        }
+        (Some(wanted), Err(error)) if !matches!(error, ArtifactError::FutureVersion { .. }) => (wanted, false),
+        (_, Err(error)) => return Err(OpenError::Home(error)),
+    };
     let ledger = match (kind, home.ledger_path(kind)) {
         (LedgerKind::Sqlite, Some(path)) => open_ledger(&LedgerConfig::Sqlite { path })?,
         (LedgerKind::Memory, _) | (_, None) => {
@@ -161,7 +172,7 @@ pub fn open_home_ledger(home: &Home, wanted: Option<LedgerKind>) -> Result<Arc<d
             ledger
         }
     };
-    if own.is_none() && kind != LedgerKind::Memory {
+    if is_first && kind != LedgerKind::Memory {
         home.write_config(&HomeConfig { ledger: kind }).map_err(OpenError::Home)?;
     }
     Ok(ledger)

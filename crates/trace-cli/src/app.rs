@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use trace_capture::{Home, open_home_ledger};
+use trace_capture::{Home, OpenError, artifacts::ArtifactError, open_home_ledger};
+use trace_model::ledger::LedgerError;
 
 use crate::{
     args::GlobalArgs,
     environment::Environment,
-    error::{Advise, WrongUsage},
+    error::{Advise, WrongUsage, advised},
     render::output::{Messages, Output},
     store::Store,
 };
@@ -38,24 +39,69 @@ impl App {
         })
     }
 
-    /// Opens the home, which is made if it is missing, and its ledger.
-    pub(crate) fn open_store(&self) -> anyhow::Result<Store> {
+    /// Opens the home, which is made if it is missing.
+    pub(crate) fn open_home(&self) -> anyhow::Result<Home> {
         let path = self.home_path()?;
         let home = Home::open_real(&path).advise(|| format!("check that {} can be written", path.display()))?;
-        let ledger = open_home_ledger(&home, self.global.ledger).advise(|| {
-            "`--ledger memory` reads the recordings without the ledger; `trace reindex` brings the ledger in line"
-                .to_owned()
-        })?;
-        Ok(Store { home, ledger })
+        self.warn_of_others(&home);
+        Ok(home)
+    }
+
+    /// Opens the home, which is made if it is missing, and its ledger.
+    pub(crate) fn open_store(&self) -> anyhow::Result<Store> {
+        self.with_ledger(self.open_home()?)
     }
 
     /// Opens the home and its ledger, or returns `None` where nothing was ever recorded: looking makes no folders.
     pub(crate) fn open_store_to_look(&self) -> anyhow::Result<Option<Store>> {
-        if Home::is_at(&self.home_path()?) { self.open_store().map(Some) } else { Ok(None) }
+        let path = self.home_path()?;
+        let home = Home::open_existing(&path).advise(|| {
+            let path = path.display();
+            format!("{path} has to be a folder that can be read: set TRACE_HOME or give --home DIR for another one")
+        })?;
+        let Some(home) = home else { return Ok(None) };
+        self.warn_of_others(&home);
+        self.with_ledger(home).map(Some)
+    }
+
+    fn with_ledger(&self, home: Home) -> anyhow::Result<Store> {
+        match open_home_ledger(&home, self.global.ledger) {
+            Ok(ledger) => Ok(Store { home, ledger }),
+            Err(error) => {
+                let advice = next_step(&error);
+                Err(advised(error, advice))
+            }
+        }
+    }
+
+    /// Warns of a home that others may change. It was not made by Trace, and may be so for a reason.
+    fn warn_of_others(&self, home: &Home) {
+        if home.is_open_to_others() {
+            let path = home.root().display();
+            self.messages.say("warning", &format!("others can write into {path}; `chmod 700 {path}` makes it private"));
+        }
     }
 
     /// Returns the columns that the lines of a view have to fit in, if they have to.
     pub(crate) const fn width(&self) -> Option<u16> {
         self.output.width()
+    }
+}
+
+/// Returns what to do about a ledger that could not be opened.
+pub(crate) fn next_step(error: &OpenError) -> String {
+    let without = "`--ledger memory` reads the recordings without the ledger";
+    match error {
+        OpenError::Home(ArtifactError::Malformed { path, .. }) => {
+            format!("move {} away, and it is made anew; {without}", path.display())
+        }
+        OpenError::Home(ArtifactError::Io { path, .. }) => {
+            format!("check that {} can be read and written; {without}", path.display())
+        }
+        OpenError::Home(_) | OpenError::Ledger { source: LedgerError::FutureSchema { .. }, .. } => {
+            format!("use a newer trace; {without}")
+        }
+        OpenError::Fill(_) => "check that the recordings can be read".to_owned(),
+        _ => without.to_owned(),
     }
 }

@@ -21,9 +21,9 @@ impl Error for Advised {
     }
 }
 
-/// Returns an error of that message, with the next step.
-pub(crate) fn advised(message: &'static str, advice: &str) -> anyhow::Error {
-    Advised { error: anyhow::anyhow!(message), advice: advice.to_owned() }.into()
+/// Returns the error with the next step.
+pub(crate) fn advised(error: impl Into<anyhow::Error>, advice: String) -> anyhow::Error {
+    Advised { error: error.into(), advice }.into()
 }
 
 /// Adds the next step to an error.
@@ -34,7 +34,7 @@ pub(crate) trait Advise<T> {
 
 impl<T, E: Into<anyhow::Error>> Advise<T> for Result<T, E> {
     fn advise(self, advice: impl FnOnce() -> String) -> anyhow::Result<T> {
-        self.map_err(|error| Advised { error: error.into(), advice: advice() }.into())
+        self.map_err(|error| advised(error, advice()))
     }
 }
 

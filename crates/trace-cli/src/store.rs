@@ -34,7 +34,7 @@ fn see_list() -> String {
 
 /// Returns the error of a home that holds no launch.
 pub(crate) fn nothing_recorded() -> anyhow::Error {
-    advised("no launch is recorded yet", "record one with `trace exec -- COMMAND`")
+    advised(anyhow::Error::msg("no launch is recorded yet"), "record one with `trace exec -- COMMAND`".to_owned())
 }
 
 impl Store {

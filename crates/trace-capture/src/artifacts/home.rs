@@ -30,6 +30,7 @@ const FORMAT_VERSION: u32 = 1;
 pub struct Home {
     root: Arc<Path>,
     files: Arc<dyn FileEffects>,
+    is_open_to_others: bool,
 }
 
 /// What the file `home.json` says.
@@ -60,7 +61,30 @@ impl Home {
     /// [`ArtifactError::Io`] if the folder, or `traces` in it, cannot be opened or made.
     pub fn open_real(root: &Path) -> Result<Self, ArtifactError> {
         let files = RealFiles::open(root).map_err(|source| ArtifactError::io("open", root.to_path_buf(), source))?;
-        Self::open(root, Arc::new(files))
+        Self::open_files(root, files)
+    }
+
+    /// Opens a home that is there, or returns `None` if there is none. It makes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`ArtifactError::Io`] if something else is at the path, or it cannot be looked at.
+    pub fn open_existing(root: &Path) -> Result<Option<Self>, ArtifactError> {
+        let files = match RealFiles::open_existing(root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            files => files.map_err(|source| ArtifactError::io("open", root.to_path_buf(), source))?,
+        };
+        match files.kind(Path::new(TRACES)) {
+            Ok(None) => Ok(None),
+            // What cannot be looked at cannot be opened either, and that says why.
+            Ok(Some(_)) | Err(_) => Self::open_files(root, files).map(Some),
+        }
+    }
+
+    fn open_files(root: &Path, files: RealFiles) -> Result<Self, ArtifactError> {
+        let is_open_to_others =
+            files.is_open_to_others().map_err(|source| ArtifactError::io("look at", root.to_path_buf(), source))?;
+        Ok(Self { is_open_to_others, ..Self::open(root, Arc::new(files))? })
     }
 
     /// Opens a home in any files. `root` is what their root is called in messages.
@@ -69,7 +93,7 @@ impl Home {
     ///
     /// [`ArtifactError::Io`] if the folder `traces` cannot be made, or is something else.
     pub fn open(root: &Path, files: Arc<dyn FileEffects>) -> Result<Self, ArtifactError> {
-        let home = Self { root: Arc::from(root), files };
+        let home = Self { root: Arc::from(root), files, is_open_to_others: false };
         let traces = Path::new(TRACES);
         if home.ensure_dir(traces)? {
             home.sync_dir(Path::new(""))?;
@@ -80,9 +104,10 @@ impl Home {
         Ok(home)
     }
 
-    /// Tells whether a home was ever opened there. Asking makes nothing.
-    pub fn is_at(root: &Path) -> bool {
-        root.join(TRACES).is_dir()
+    /// Tells whether others than its owner could write into the home's folder when it was opened. What Trace makes is
+    /// private; a folder that was there before is left as it is.
+    pub const fn is_open_to_others(&self) -> bool {
+        self.is_open_to_others
     }
 
     /// Returns the home's folder.

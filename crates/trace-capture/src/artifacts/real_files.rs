@@ -43,8 +43,24 @@ impl RealFiles {
     /// Those of the file system.
     pub fn open(root: &Path) -> io::Result<Self> {
         make_root(root)?;
+        Self::open_existing(root)
+    }
+
+    /// Opens a root folder that is there.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system.
+    pub fn open_existing(root: &Path) -> io::Result<Self> {
         let root = retry(|| rustix::fs::open(root, FOLDER_FLAGS.difference(OFlags::NOFOLLOW), Mode::empty()))?;
         Ok(Self { root })
+    }
+
+    /// Tells whether the root folder is ours, and others may write into it.
+    pub(super) fn is_open_to_others(&self) -> io::Result<bool> {
+        let stat = rustix::fs::fstat(&self.root)?;
+        let others = Mode::from_raw_mode(stat.st_mode).intersects(Mode::WGRP | Mode::WOTH);
+        Ok(others && stat.st_uid == rustix::process::geteuid().as_raw())
     }
 
     /// Opens the folder at the path.

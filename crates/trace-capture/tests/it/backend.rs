@@ -44,6 +44,35 @@ fn a_memory_ledger_becomes_no_homes_own() {
     assert_eq!(folder.path().join("ledger.db").exists(), first() == LedgerKind::Sqlite);
 }
 
+#[test]
+fn a_wanted_memory_ledger_asks_nothing_of_the_home() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = home(&folder);
+    for config in ["", "{", "[1]", r#"{"format_version":1,"ledger":"paper"}"#, r#"{"format_version":9}"#] {
+        std::fs::write(folder.path().join("home.json"), config).unwrap();
+        assert!(open_home_ledger(&home, None).is_err(), "{config}");
+        open_home_ledger(&home, Some(LedgerKind::Memory)).unwrap();
+    }
+}
+
+#[cfg(feature = "sqlite")]
+#[test]
+fn a_wanted_ledger_is_opened_although_the_homes_word_is_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = home(&folder);
+    let path = folder.path().join("home.json");
+    for config in ["", "{", r#"{"format_version":1,"ledger":"paper"}"#] {
+        std::fs::write(&path, config).unwrap();
+        open_home_ledger(&home, Some(LedgerKind::Sqlite)).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), config, "it was changed");
+    }
+    std::fs::write(&path, r#"{"format_version":9,"ledger":"sqlite"}"#).unwrap();
+    let OpenError::Home(error) = open_home_ledger(&home, Some(LedgerKind::Sqlite)).unwrap_err() else {
+        panic!("it is another error")
+    };
+    assert!(error.to_string().contains("has version 9, and this trace reads up to 1"), "{error}");
+}
+
 #[cfg(feature = "sqlite")]
 #[test]
 fn a_ledger_that_cannot_be_opened_says_so() {

@@ -36,6 +36,18 @@ fn looking_makes_no_folders() {
 }
 
 #[test]
+fn a_home_that_is_no_folder_is_an_error_wherever_one_looks() {
+    let home = ScriptedHome::missing();
+    std::fs::write(home.home(), "a file where the folder should be").unwrap();
+    for arguments in [&["ls"][..], &["show"], &["context"], &["reindex"], &[]] {
+        let (code, text) = home.complain(arguments);
+        assert_eq!(code, 1, "{arguments:?}: {text}");
+        assert!(text.starts_with("error: could not open HOME\ncause: Not a directory"), "{arguments:?}: {text}");
+        assert!(text.contains("\nnext: "), "{arguments:?}: {text}");
+    }
+}
+
+#[test]
 fn a_launch_is_found_by_any_end_of_its_id() {
     let home = ScriptedHome::new();
     let shown = home.print(&["show", ANSWERED]);
