@@ -7,6 +7,7 @@ use std::{
     ffi::OsString,
     io::{self, Read},
     os::fd::AsFd,
+    path::Path,
     process::ExitCode,
     sync::Arc,
     time::Instant,
@@ -15,7 +16,7 @@ use std::{
 use anyhow::{Context, anyhow};
 use clap::Args;
 use trace_capture::{
-    CaptureEnv, EnvParts, Home, LedgerKind, MemoryLedger, OpenError, PreparedTurnContext, Start,
+    Capture, CaptureEnv, EnvParts, Home, LedgerKind, MemoryLedger, OpenError, PreparedTurnContext, Start,
     intake::exec::{AgentCommand, AgentInput, Exec, ExecError, ExecLaunch, ExecReport, Outputs, restore_signals},
     open_home_ledger,
 };
@@ -23,7 +24,7 @@ use trace_model::{ledger::Ledger, words::Provider};
 
 use self::summary::RecordedLaunch;
 use crate::{
-    app::App,
+    app::{App, next_step},
     error::{Advise, Verdict},
     prompts::PromptArgs,
     render::output::say_json,
@@ -123,8 +124,7 @@ impl Prompts {
 /// Runs the agent under capture.
 fn record(args: &ExecArgs, agent: &Agent, prompts: Prompts, app: &App) -> anyhow::Result<(ExecReport, RecordedLaunch)> {
     let Prompts { prepared, gather_ms } = prompts;
-    let path = app.home_path()?;
-    let home = Home::open_real(&path).with_context(|| format!("cannot open {}", path.display()))?;
+    let home = app.open_home()?;
     let (ledger, keeps_rows) = open_ledger(&home, app)?;
     let machine = labels::machine(&app.environment);
     let parts = EnvParts { machine, ..EnvParts::new(home.clone(), ledger) };
@@ -143,7 +143,14 @@ fn record(args: &ExecArgs, agent: &Agent, prompts: Prompts, app: &App) -> anyhow
     drop(env);
     let status = launch.capture().status();
     let is_indexed = keeps_rows && !status.index_pending;
-    Ok((report, RecordedLaunch { id: launch.id(), run_id: launch.capture().run_id(), status, is_indexed }))
+    let is_there = is_there(home.root(), launch.capture());
+    Ok((report, RecordedLaunch { id: launch.id(), run_id: launch.capture().run_id(), status, is_indexed, is_there }))
+}
+
+/// Tells whether the files of the launch are found where they were made, by whoever looks for them now.
+fn is_there(home: &Path, capture: &Capture) -> bool {
+    let found = || Home::open_existing(home).ok()??.open_launch(&capture.artifact_dir()?).ok();
+    found().is_some()
 }
 
 /// Opens the ledger, and tells whether it is the one that the home is looked at through. Without that one the artifacts
@@ -151,15 +158,16 @@ fn record(args: &ExecArgs, agent: &Agent, prompts: Prompts, app: &App) -> anyhow
 fn open_ledger(home: &Home, app: &App) -> anyhow::Result<(Arc<dyn Ledger>, bool)> {
     let wanted = app.global.ledger;
     match open_home_ledger(home, wanted) {
-        Err(error @ (OpenError::Ledger { .. } | OpenError::NotCompiled { .. })) => {
+        Err(error @ (OpenError::Ledger { .. } | OpenError::NotCompiled { .. } | OpenError::Home(_))) => {
+            let next = next_step(&error);
             let error = anyhow!(error);
-            let text = format!("the launch is recorded without the ledger, until `trace reindex`: {error:#}");
+            let text = format!("the launch is recorded without the ledger, until `trace reindex`: {error:#}; {next}");
             app.messages.say("warning", &text);
             Ok((Arc::new(MemoryLedger::new()), false))
         }
         opened => {
-            let own = LedgerKind::of_home(home)?;
-            Ok((opened?, wanted.is_none_or(|wanted| wanted == own)))
+            let is_own = |wanted| LedgerKind::of_home(home).is_ok_and(|own| own == wanted);
+            Ok((opened?, wanted.is_none_or(is_own)))
         }
     }
 }
@@ -190,11 +198,16 @@ fn tell(args: &ExecArgs, report: &ExecReport, recorded: Option<&RecordedLaunch>,
     for (stream, error) in &report.broken {
         app.messages.say("warning", &format!("the {stream} of the command was closed: {error}"));
     }
+    if let Some(lost) = recorded.filter(|recorded| !recorded.is_there) {
+        let text = format!("{} is not on record: its files were removed or moved while it ran", lost.id);
+        app.messages.say("warning", &text);
+    }
     if args.json {
         say_json(&summary::Document::new(report, recorded));
     }
     let agent_owns_terminal = app.environment.stdout.is_terminal() && app.environment.stderr.is_terminal();
-    if let Some(recorded) = recorded.filter(|_| !args.json && !args.quiet && !agent_owns_terminal) {
+    let is_wanted = !args.json && !args.quiet && !agent_owns_terminal;
+    if let Some(recorded) = recorded.filter(|recorded| is_wanted && recorded.is_there) {
         app.messages.say("trace", &summary::line(report, recorded));
     }
 }

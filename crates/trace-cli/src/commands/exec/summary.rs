@@ -17,13 +17,15 @@ pub(super) struct RecordedLaunch {
     pub(super) status: CaptureReport,
     /// The home's own ledger has its rows.
     pub(super) is_indexed: bool,
+    /// Its files are where they were made.
+    pub(super) is_there: bool,
 }
 
 impl RecordedLaunch {
     /// Returns how much of the launch is on record, as its row says it.
     fn capture_status(&self, recorded: Recorded) -> CaptureStatus {
         match recorded {
-            _ if self.status.trouble.is_some() => CaptureStatus::Partial,
+            _ if self.status.trouble.is_some() || !self.is_there => CaptureStatus::Partial,
             Recorded::Conversation => CaptureStatus::Complete,
             Recorded::PromptOnly => CaptureStatus::PromptOnly,
         }

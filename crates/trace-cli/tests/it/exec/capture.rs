@@ -1,6 +1,6 @@
 //! The launch around the agent: its labels and parents, and what happens when it cannot be recorded.
 
-use std::{fs, io::Read};
+use std::{fs, io::Read, os::unix::fs::PermissionsExt};
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -160,6 +160,67 @@ fn a_ledger_that_is_not_compiled_in_does_not_keep_the_launch_from_its_files() {
     fs::create_dir(bench.home()).unwrap();
     fs::write(bench.home().join("home.json"), r#"{"format_version":1,"ledger":"sqlite"}"#).unwrap();
     check_unopened_ledger(&bench);
+}
+
+#[test]
+fn a_damaged_home_does_not_keep_the_launch_from_its_files() {
+    for (config, next) in [
+        ("", "move "),
+        ("{\"format_version\":1}", "move "),
+        ("{\"format_version\":7,\"ledger\":\"sqlite\"}", "use a newer trace"),
+    ] {
+        let bench = Bench::new();
+        assert!(bench.trace().arg("reindex").status().unwrap().success());
+        let path = bench.home().join("home.json");
+        fs::write(&path, config).unwrap();
+        let output = bench.shell("echo still here").output().unwrap();
+        assert_eq!(stdout(&output), "still here\n");
+        let text = stderr(&output);
+        assert_eq!(text.matches("warning").count(), 1, "{text}");
+        assert!(text.contains("home.json") && text.contains(next) && !text.contains("trace show"), "{text}");
+        assert_eq!(bench.artifact("raw/stdout"), b"still here\n");
+
+        // What the advice says works.
+        let error = bench.trace().arg("ls").output().unwrap();
+        assert_eq!(error.status.code(), Some(1));
+        assert!(stderr(&error).contains(&format!("\nnext: {next}")), "{}", stderr(&error));
+        let listed = bench.trace().args(["ls", "--ledger", "memory", "--json"]).output().unwrap();
+        assert!(listed.status.success() && stdout(&listed).contains("\"launch_"), "{}", stderr(&listed));
+        fs::rename(&path, bench.path("home.json")).unwrap();
+        assert!(bench.trace().arg("reindex").status().unwrap().success());
+        assert_eq!(bench.launches().len(), 1);
+    }
+}
+
+#[test]
+fn a_launch_whose_files_are_removed_while_it_runs_is_not_called_recorded() {
+    for script in ["rm -rf \"$TRACE_HOME\"", "mv \"$TRACE_HOME\" moved", "rm -rf \"$TRACE_HOME\"/traces/*/*/launch_*"] {
+        let bench = Bench::new();
+        let output = bench.shell(script).output().unwrap();
+        assert!(output.status.success());
+        let text = stderr(&output);
+        assert!(text.starts_with("warning: launch_") && text.contains("is not on record"), "{script}: {text}");
+        assert!(!text.contains("trace show") && !text.contains("recorded "), "{script}: {text}");
+    }
+}
+
+#[test]
+fn a_home_that_others_may_change_is_told_and_left_as_it_is() {
+    let bench = Bench::new();
+    assert_eq!(stderr(&bench.trace().arg("reindex").output().unwrap()), "");
+    for mode in [0o770, 0o702] {
+        fs::set_permissions(bench.home(), fs::Permissions::from_mode(mode)).unwrap();
+        let exec = bench.exec(&["--quiet"], &["true"]).output().unwrap();
+        for output in [exec, bench.trace().arg("ls").output().unwrap()] {
+            let text = stderr(&output);
+            let path = bench.home();
+            assert_eq!(text.lines().count(), 1, "{text}");
+            assert!(text.starts_with("warning: ") && text.contains(&format!("chmod 700 {}", path.display())), "{text}");
+        }
+        assert_eq!(fs::metadata(bench.home()).unwrap().permissions().mode() & 0o777, mode);
+    }
+    fs::set_permissions(bench.home(), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(stderr(&bench.trace().arg("ls").output().unwrap()), "");
 }
 
 #[test]
