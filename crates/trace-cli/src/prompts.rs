@@ -29,10 +29,11 @@ const HEADING: &str = "Prompts";
 #[derive(Debug, Clone, Args)]
 #[command(group = ArgGroup::new("prompt").multiple(true))]
 pub(crate) struct PromptArgs {
-    /// The file of the system prompt
+    /// The file of the system prompt that you give the agent; it is put on record, not delivered
     #[arg(long, value_name = "FILE", group = "prompt", help_heading = HEADING)]
     system_file: Option<PathBuf>,
-    /// The file of the task prompt; `-` is standard input
+    /// The file of the task prompt that you give the agent; it is put on record, not delivered, but `-` is standard
+    /// input, which goes on to the agent
     #[arg(long, value_name = "FILE", group = "prompt", help_heading = HEADING)]
     task_file: Option<PathBuf>,
     /// A file whose text is part of the task prompt, and what it is, such as goal=GOAL.md; may be given again

@@ -29,7 +29,7 @@ pub(crate) struct Store {
 
 /// What to do where a launch was not found.
 fn see_list() -> String {
-    "`trace ls` lists the launches".to_owned()
+    "`trace ls` lists the launches; a launch is called by the last digits of its id".to_owned()
 }
 
 /// Returns the error of a home that holds no launch.

@@ -45,8 +45,8 @@ pub(crate) struct ShowArgs {
         conflicts_with = "json",
     )]
     raw: Option<OutputStream>,
-    /// Print the recorded lines themselves, one JSON document each
-    #[arg(long, requires = "events", conflicts_with = "json")]
+    /// Print the recorded lines of the events themselves, one JSON document each
+    #[arg(long, conflicts_with_all = ["json", "content", "raw"])]
     jsonl: bool,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ShowArgs, app: &mut App) -> anyhow::Result<ExitCode> {
     let found = store.launch(&args.launch.launch)?;
     if let Some(stream) = args.raw {
         raw(app, &store, &found, stream)?;
-    } else if args.events {
+    } else if args.events || args.jsonl {
         let format = match (args.jsonl, args.format.json) {
             (true, _) => events::Format::Lines,
             (false, true) => events::Format::Document,

@@ -62,7 +62,8 @@ fn a_launch_is_found_by_any_end_of_its_id() {
 fn an_unknown_launch_is_a_failure_that_says_what_to_do() {
     let home = ScriptedHome::new();
     let (code, text) = home.complain(&["show", "abcd1234"]);
-    assert_eq!((code, text.as_str()), (1, "error: there is no launch abcd1234\nnext: `trace ls` lists the launches\n"));
+    let next = "`trace ls` lists the launches; a launch is called by the last digits of its id";
+    assert_eq!((code, text), (1, format!("error: there is no launch abcd1234\nnext: {next}\n")));
     let (code, text) = home.complain(&["context", ANSWERED, "--turn", "7"]);
     assert_eq!(code, 1);
     assert!(text.ends_with("has no turn 7\nnext: `trace show` lists the turns of a launch\n"), "{text}");
@@ -102,7 +103,7 @@ fn wrong_usage_is_exit_code_2_with_a_message() {
     for arguments in [
         &["dance"][..],
         &["show", "xyz"],
-        &["show", "--jsonl"],
+        &["show", "--jsonl", "--json"],
         &["show", "--events", "--content"],
         &["show", "--raw", "--json"],
         &["show", "--raw=stdin"],

@@ -115,7 +115,9 @@ fn the_agents_output_is_byte_for_byte() {
 fn events_as_lines_are_the_recorded_lines() {
     let home = ScriptedHome::new();
     let recorded = fs::read(conversation(&home)).unwrap();
-    assert_eq!(home.run(&["show", ANSWERED, "--events", "--jsonl"]).stdout, recorded);
+    for arguments in [&["show", ANSWERED, "--events", "--jsonl"][..], &["show", ANSWERED, "--jsonl"]] {
+        assert_eq!(home.run(arguments).stdout, recorded);
+    }
 
     let document: Value = serde_json::from_str(&home.print(&["show", ANSWERED, "--events", "--json"])).unwrap();
     let lines = recorded.split_inclusive(|byte| *byte == b'\n');

@@ -30,6 +30,9 @@ pub(super) fn run(app: &mut App, store: &Store, launch: Launch, format: FormatAr
         }
     }
     app.output.flush()?;
+    if prompts.turns.iter().all(|turn| turn.channels.is_empty()) {
+        app.messages.say("note", "no prompt of this launch is on record");
+    }
     for note in &prompts.notes {
         let detail = escape::line(&note.detail);
         app.messages.say("note", &format!("turn {}, {} prompt: {detail}", note.ordinal, note.channel));

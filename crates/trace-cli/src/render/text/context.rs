@@ -13,6 +13,9 @@ use super::{
     table::{Column, Row, Table},
 };
 
+const NOTHING_COUNTED: &str =
+    "no prompt is on record, so nothing can be told by source; --system-file and --task-file of `trace exec` record it";
+
 /// Returns the lines of the profile.
 pub(crate) fn lines(profile: &ContextProfile, launch: &Launch, width: Option<u16>) -> Vec<String> {
     let mut lines = vec![title(launch)];
@@ -23,6 +26,9 @@ pub(crate) fn lines(profile: &ContextProfile, launch: &Launch, width: Option<u16
         }
     };
     section(turns(&profile.turns, width));
+    if profile.counted.is_empty() {
+        section(vec![NOTHING_COUNTED.to_owned()]);
+    }
     for counted in &profile.counted {
         section(by_kind(counted, width));
         section(by_source(counted, width));
