@@ -1,5 +1,7 @@
 //! Recording launches through the handle.
 
+#[cfg(feature = "sqlite")]
+mod backends;
 mod children;
 mod dropping;
 mod ended;

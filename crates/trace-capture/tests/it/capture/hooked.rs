@@ -37,6 +37,7 @@ impl HookedLedger {
     }
 
     /// Returns the errors of all writes, as they come.
+    #[cfg(feature = "sqlite")]
     pub(super) fn errors(&self) -> Arc<Mutex<Vec<String>>> {
         Arc::clone(&self.errors)
     }

@@ -1,11 +1,10 @@
 //! One session, the same rows everywhere.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use serde_json::Value;
 use trace_capture::{
     Capture, CaptureEnv, Home, Labels, LedgerKind, Recorded, ResultCost, Start, StreamEvent, open_home_ledger,
-    reindex::reindex,
 };
 use trace_model::{
     event::{ConversationEvent, Item, UsageFigures},
@@ -16,7 +15,7 @@ use trace_model::{
     words::{Grain, InputOp, OutputStream, Provider, Quality},
 };
 
-use super::support::{document, dump, env, prompt, text};
+use super::support::{dump, env, prompt, text};
 
 /// Records a launch with a bit of everything in it.
 pub(super) fn scripted_session(env: &CaptureEnv) {
@@ -74,41 +73,13 @@ fn talk(capture: &Capture) {
     capture.set_provider_session_path("/sessions/s-1.jsonl");
 }
 
-fn recorded(root: &Path, kind: LedgerKind) -> (Home, Arc<dyn Ledger>) {
+pub(super) fn recorded(root: &Path, kind: LedgerKind) -> (Home, Arc<dyn Ledger>) {
     let home = Home::open_real(root).unwrap();
     let ledger = open_home_ledger(&home, Some(kind)).unwrap();
     let env = env(&home, Arc::clone(&ledger));
     scripted_session(&env);
     drop(env);
     (home, ledger)
-}
-
-#[cfg(feature = "sqlite")]
-#[test]
-fn a_scripted_session_is_the_same_on_every_ledger_and_after_a_reindex() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_, memory) = recorded(&folder.path().join("a"), LedgerKind::Memory);
-    let in_memory = document(&*memory);
-
-    let root = folder.path().join("b");
-    let (home, sqlite) = recorded(&root, LedgerKind::Sqlite);
-    assert_eq!(document(&*sqlite), in_memory);
-
-    drop(sqlite);
-    for entry in fs::read_dir(&root).unwrap() {
-        let path = entry.unwrap().path();
-        if path.file_name().unwrap().to_str().unwrap().starts_with("ledger.db") {
-            fs::remove_file(path).unwrap();
-        }
-    }
-    let sqlite = open_home_ledger(&home, None).unwrap();
-    assert_eq!(dump(&*sqlite), Value::Array(Vec::new()), "the ledger is new");
-    let report = pollster::block_on(reindex(&home, &*sqlite, &mut |_| {})).unwrap();
-    assert_eq!((report.launches, report.failed, report.skipped_lines, report.notes.len()), (1, 0, 0, 0));
-    assert_eq!(document(&*sqlite), in_memory);
-
-    let filled = open_home_ledger(&home, Some(LedgerKind::Memory)).unwrap();
-    assert_eq!(document(&*filled), in_memory);
 }
 
 #[test]
