@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as the tests do")]
 
 mod attribute;
+#[cfg(feature = "sqlite")]
+mod disk_ledger;
 mod exec;
 mod laws;
 mod manners;

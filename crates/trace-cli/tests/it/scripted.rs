@@ -81,7 +81,7 @@ impl ScriptedHome {
 
     /// Records the session into the ledger that homes have by themselves.
     pub(crate) fn new() -> Self {
-        Self::with_ledger(LedgerKind::Sqlite)
+        Self::with_ledger(if cfg!(feature = "sqlite") { LedgerKind::Sqlite } else { LedgerKind::Memory })
     }
 
     /// Returns a home that was never opened.
