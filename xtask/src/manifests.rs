@@ -8,7 +8,7 @@ use crate::features::FEATURE_SETS;
 use crate::workspace::{Crate, Kind, Problem, Workspace};
 
 /// The fields of a package that come from the workspace.
-const INHERITED: &[&str] = &["edition", "license", "publish", "repository", "rust-version", "version"];
+const INHERITED: &[&str] = &["edition", "license", "publish", "rust-version", "version"];
 
 /// Returns every manifest that is out of shape.
 pub(crate) fn check(workspace: &Workspace) -> Vec<Problem> {

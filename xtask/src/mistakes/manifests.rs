@@ -12,7 +12,7 @@ fn check_change(path: &str, old: &str, new: &str, expected: &str) {
 #[test]
 fn what_packages_share_is_inherited() {
     let path = "crates/trace-model/Cargo.toml";
-    for field in ["edition", "license", "publish", "repository", "rust-version", "version"] {
+    for field in ["edition", "license", "publish", "rust-version", "version"] {
         let expected = format!("`{field}` is inherited: `{field}.workspace = true`");
         check_change(path, &format!("\n{field}.workspace = true\n"), "\n", &expected);
     }
