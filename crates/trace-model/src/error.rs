@@ -87,5 +87,7 @@ crate::text_enum::text_enum! {
         Decision = "decision",
         /// What one request to the model cost in tokens.
         UsageRecord = "usage record",
+        /// A launch that an orchestrator registered before capture began.
+        Reservation = "reservation",
     }
 }

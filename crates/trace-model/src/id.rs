@@ -139,6 +139,10 @@ outside_id!(
     /// One operating-system process of a harness.
     ProcessId, "process", "proc_"
 );
+outside_id!(
+    /// What an orchestrator calls one piece of work of its own, for which it reserves launches.
+    ControlRunId, "control run", "control_"
+);
 
 /// The end of an id, by which a person names a launch: four or more of its last hexadecimal digits.
 ///

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Entity, ModelError,
     context::Sha256Hex,
+    control::Control,
     event::SCHEMA_VERSION,
     id::{LaunchId, ProcessId, RunId, TurnId},
     path::ArtifactPath,
@@ -63,6 +64,9 @@ pub struct LaunchHeader {
     pub surface: String,
     /// Whether the provider's own output is kept verbatim beside the events.
     pub raw: bool,
+    /// What an orchestrator says of it, if one controls it.
+    #[serde(default)]
+    pub control: Option<Control>,
 }
 
 impl LaunchHeader {
@@ -254,6 +258,7 @@ struct LaunchRecord {
     conversation_event_count: u64,
     conversation_bytes: u64,
     launch_ended_sha256: Option<Sha256Hex>,
+    control: Option<Control>,
 }
 
 impl From<Launch> for LaunchRecord {
@@ -297,6 +302,7 @@ impl From<Launch> for LaunchRecord {
             conversation_event_count: launch.conversation_event_count,
             conversation_bytes: launch.conversation_bytes,
             launch_ended_sha256: launch.launch_ended_sha256,
+            control: header.control,
         }
     }
 }
@@ -328,6 +334,7 @@ impl TryFrom<LaunchRecord> for Launch {
             model: record.model,
             surface: record.surface,
             raw: record.provider_events_path.is_some(),
+            control: record.control,
         };
         if record.artifact_dir != header.artifact_dir() {
             return Err(ModelError::Contradiction {

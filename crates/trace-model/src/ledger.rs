@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use crate::{
     Entity,
     context::{Asset, Decision},
-    id::{IdSuffix, LaunchId, TurnId},
+    control::Reservation,
+    id::{ControlRunId, IdSuffix, LaunchId, TurnId},
     launch::{Launch, LaunchState},
     query::LaunchQuery,
     rows::{BoundaryRows, LaunchRows, UsageChange},
@@ -37,6 +38,9 @@ use crate::{
 /// * Of the records of one `request_key`, over all launches, the one of the smallest
 ///   [`seniority`](crate::usage::UsageRecord::seniority) counts; the others are answered as its replays.
 /// * [`replace_launch`](Self::replace_launch) leaves no old row of that launch behind.
+/// * A control run has at most one waiting reservation, and a launch at most one reservation. A launch that is opened
+///   or put in place takes the reservation of its id in the same transaction, whatever became of it before: the launch
+///   has begun.
 /// * A clone of a handle shares its state.
 /// * Data of a newer schema is `FutureSchema`, which names both versions; nothing is changed then.
 /// * Futures complete on any executor. No lock is held across an `.await`.
@@ -56,6 +60,36 @@ pub trait Ledger: fmt::Debug + Send + Sync + 'static {
     /// `AlreadyExists` if a turn id belongs to another launch, or an ordinal or position occurs twice; `NotFound` if a
     /// usage record names a turn that is not among the rows; nothing is written then.
     async fn replace_launch(&self, rows: &LaunchRows) -> Result<(), LedgerError>;
+
+    /// Records a reservation, in the state that it names: waiting, unless it is copied from another ledger.
+    ///
+    /// # Errors
+    ///
+    /// `AlreadyExists` if its launch has a reservation. For one that waits also if the launch is here, or if its control
+    /// run has another one that waits. Nothing is written then.
+    async fn reserve(&self, reservation: &Reservation) -> Result<(), LedgerError>;
+
+    /// Gives up the reservation that [`reservation`](Self::reservation) answers. One that was given up stays so.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if there is none; `Conflict` if it was taken.
+    async fn release(&self, control_run: &ControlRunId) -> Result<(), LedgerError>;
+
+    /// Returns the reservation of the control run: the one that waits, else the one that was made last, by its time and
+    /// then its launch's id.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if there is none.
+    async fn reservation(&self, control_run: &ControlRunId) -> Result<Reservation, LedgerError>;
+
+    /// Returns all reservations, by the time at which they were made, then their launch's id.
+    ///
+    /// # Errors
+    ///
+    /// Those of the backend.
+    async fn reservations(&self) -> Result<Vec<Reservation>, LedgerError>;
 
     /// Returns the launch.
     ///
@@ -202,6 +236,15 @@ impl LedgerError {
     /// Returns the error of an ordinal or position that is taken: its id is `<id of the parent>/<place>`.
     pub fn place_is_taken(entity: Entity, parent: impl fmt::Display, place: u32) -> Self {
         Self::AlreadyExists { entity, id: alloc::format!("{parent}/{place}") }
+    }
+
+    /// Returns the error of a release of what was taken.
+    pub fn launch_has_begun(control_run: &ControlRunId) -> Self {
+        Self::Conflict {
+            entity: Entity::Reservation,
+            id: alloc::format!("{control_run}"),
+            reason: "its launch has begun",
+        }
     }
 
     /// Returns the error of a new turn in a launch that has ended.

@@ -17,6 +17,7 @@ mod text_enum;
 
 pub mod codec;
 pub mod context;
+pub mod control;
 pub mod event;
 pub mod fold;
 pub mod id;

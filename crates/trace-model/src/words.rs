@@ -177,6 +177,18 @@ text_enum! {
 }
 
 text_enum! {
+    /// What became of a reservation.
+    pub enum ReservationState as "reservation state" {
+        /// Its launch has not begun.
+        Waiting = "waiting",
+        /// Its launch has begun.
+        Taken = "taken",
+        /// The orchestrator gave it up.
+        Released = "released",
+    }
+}
+
+text_enum! {
     /// Why a turn is partial.
     pub enum PartialReason as "partial reason" {
         /// A newer input came while it ran.
@@ -367,6 +379,7 @@ mod tests {
         every_word_round_trips(DecisionKind::ALL);
         every_word_round_trips(InputOp::ALL);
         every_word_round_trips(LaunchOutcome::ALL);
+        every_word_round_trips(ReservationState::ALL);
         every_word_round_trips(TurnStatus::ALL);
         every_word_round_trips(CaptureStatus::ALL);
         every_word_round_trips(PartialReason::ALL);

@@ -87,6 +87,7 @@ fn launch() -> Launch {
             model: Some("claude-opus-4-8".to_string()),
             surface: "headless".to_string(),
             raw: true,
+            control: None,
         },
         state: LaunchState::Ended { at: at(9), outcome: Outcome::Completed },
         capture: CaptureState::Partial { reason: "the disk was full".to_string() },

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trace_model::{
     Entity,
+    control::Reservation,
     id::TurnId,
     launch::LaunchState,
     ledger::{LedgerError, check_boundary, check_launch_rows, check_launch_update, check_turn_update},
     rows::{BoundaryRows, LaunchChange, LaunchRows, TurnRows, UsageChange},
     turn::Turn,
     usage::UsageRecord,
+    words::ReservationState,
 };
 
 use crate::state::State;
@@ -37,6 +39,26 @@ pub(crate) fn replacement(state: &State, rows: &LaunchRows) -> Result<(), Ledger
     let of_others = |id| state.turn(id).filter(|turn| turn.launch_id != rows.launch.header.id);
     let turns = new_turns(&rows.turns, of_others, |_| None)?;
     rows.usage.values().try_for_each(|record| usage(record, |id| turns.contains_key(&id)))
+}
+
+/// Checks that the reservation may be recorded.
+pub(crate) fn reservation(state: &State, new: &Reservation) -> Result<(), LedgerError> {
+    let (launch, run) = (new.launch_id, &new.control.run_id);
+    if state.reservations().any(|old| old.launch_id == launch) {
+        return Err(LedgerError::already_exists(Entity::Reservation, launch));
+    }
+    if new.state != ReservationState::Waiting {
+        return Ok(());
+    }
+    if state.launch(launch).is_some() {
+        return Err(LedgerError::already_exists(Entity::Launch, launch));
+    }
+    match state.reservation(run) {
+        Some(old) if old.state == ReservationState::Waiting => {
+            Err(LedgerError::already_exists(Entity::Reservation, run))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn launch_change(state: &State, rows: &BoundaryRows) -> Result<(), LedgerError> {

@@ -13,13 +13,15 @@ use async_trait::async_trait;
 use trace_model::{
     Entity,
     context::{Asset, Decision},
-    id::{IdSuffix, LaunchId, TurnId},
+    control::Reservation,
+    id::{ControlRunId, IdSuffix, LaunchId, TurnId},
     launch::Launch,
     ledger::{Ledger, LedgerError},
     query::LaunchQuery,
     rows::{BoundaryRows, LaunchRows},
     turn::TurnRow,
     usage::UsageRow,
+    words::ReservationState,
 };
 
 use crate::state::State;
@@ -57,6 +59,36 @@ impl Ledger for MemoryLedger {
         check::replacement(&state, rows)?;
         state.replace_launch(rows);
         Ok(())
+    }
+
+    async fn reserve(&self, reservation: &Reservation) -> Result<(), LedgerError> {
+        let mut state = self.state();
+        check::reservation(&state, reservation)?;
+        state.insert_reservation(reservation.clone());
+        Ok(())
+    }
+
+    async fn release(&self, control_run: &ControlRunId) -> Result<(), LedgerError> {
+        let mut state = self.state();
+        let found = state.reservation(control_run).map(|reservation| (reservation.state, reservation.launch_id));
+        match found.ok_or_else(|| LedgerError::not_found(Entity::Reservation, control_run))? {
+            (ReservationState::Taken, _) => Err(LedgerError::launch_has_begun(control_run)),
+            (ReservationState::Waiting | ReservationState::Released, launch) => {
+                state.release(launch);
+                Ok(())
+            }
+        }
+    }
+
+    async fn reservation(&self, control_run: &ControlRunId) -> Result<Reservation, LedgerError> {
+        let state = self.state();
+        state.reservation(control_run).cloned().ok_or_else(|| LedgerError::not_found(Entity::Reservation, control_run))
+    }
+
+    async fn reservations(&self) -> Result<Vec<Reservation>, LedgerError> {
+        let mut all: Vec<Reservation> = self.state().reservations().cloned().collect();
+        all.sort_by_key(|reservation| (reservation.reserved_at, reservation.launch_id));
+        Ok(all)
     }
 
     async fn launch(&self, id: LaunchId) -> Result<Launch, LedgerError> {

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trace_model::{
     context::{Asset, Decision},
-    id::{LaunchId, TurnId},
+    control::Reservation,
+    id::{ControlRunId, LaunchId, TurnId},
     launch::Launch,
-    rows::{BoundaryRows, LaunchRows, TurnRows, UsageChange},
+    rows::{BoundaryRows, LaunchChange, LaunchRows, TurnRows, UsageChange},
     timestamp::Timestamp,
     turn::Turn,
     usage::{UsageRecord, UsageRow},
+    words::ReservationState,
 };
 
 /// All rows.
@@ -23,6 +25,7 @@ pub(crate) struct State {
     usage: BTreeMap<(LaunchId, String), UsageRecord>,
     /// The records of each request key: the first one counts.
     requests: BTreeMap<String, BTreeSet<Seniority>>,
+    reservations: BTreeMap<LaunchId, Reservation>,
 }
 
 /// What the prompts of a turn consist of, by position.
@@ -80,10 +83,37 @@ impl State {
         (*first != seniority(record)).then_some(first.2)
     }
 
+    pub(crate) fn reservations(&self) -> impl Iterator<Item = &Reservation> {
+        self.reservations.values()
+    }
+
+    /// Returns the reservation that is the control run's.
+    pub(crate) fn reservation(&self, run: &ControlRunId) -> Option<&Reservation> {
+        self.reservations().filter(|reservation| reservation.control.run_id == *run).max_by_key(|one| one.precedence())
+    }
+
+    pub(crate) fn insert_reservation(&mut self, reservation: Reservation) {
+        self.reservations.insert(reservation.launch_id, reservation);
+    }
+
+    /// Gives up the reservation of the launch.
+    pub(crate) fn release(&mut self, launch: LaunchId) {
+        self.set_reservation(launch, ReservationState::Released);
+    }
+
+    fn set_reservation(&mut self, launch: LaunchId, state: ReservationState) {
+        if let Some(reservation) = self.reservations.get_mut(&launch) {
+            reservation.state = state;
+        }
+    }
+
     /// Applies the rows of a boundary, which were checked.
     pub(crate) fn apply(&mut self, rows: &BoundaryRows) {
         let launch = rows.launch.launch();
         self.launches.insert(launch.header.id, launch.clone());
+        if let LaunchChange::Opened(_) = rows.launch {
+            self.set_reservation(launch.header.id, ReservationState::Taken);
+        }
         for turn in &rows.turns_opened {
             self.insert_turn(turn);
         }
@@ -112,6 +142,7 @@ impl State {
             self.contexts.remove(&turn);
         }
         self.launches.insert(id, rows.launch.clone());
+        self.set_reservation(id, ReservationState::Taken);
         for turn in &rows.turns {
             self.insert_turn(turn);
         }

@@ -8,14 +8,15 @@ use rusqlite::{
 };
 use trace_model::{
     context::Sha256Hex,
-    id::{LaunchId, ProcessId, RunId, TurnId},
+    control::Control,
+    id::{ControlRunId, LaunchId, ProcessId, RunId, TurnId},
     money::NanoUsd,
     path::ArtifactPath,
     timestamp::Timestamp,
     usage::Agent,
     words::{
         AssetKind, CaptureStatus, Channel, Coverage, DecisionKind, Grain, InputOp, LaunchOutcome, PartialReason,
-        Provider, Quality, Scope, TagKey, TokenizerName, TurnStatus,
+        Provider, Quality, ReservationState, Scope, TagKey, TokenizerName, TurnStatus,
     },
 };
 
@@ -212,19 +213,28 @@ impl FromColumn for NanoUsd {
     }
 }
 
-impl ToColumn for BTreeMap<TagKey, String> {
-    fn write(&self, to: &mut Writer<'_, '_>) -> rusqlite::Result<()> {
-        let json =
-            serde_json::to_string(self).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
-        json.write(to)
-    }
+/// Gives types the column form of their JSON.
+macro_rules! json_columns {
+    ($($name:ty),+ $(,)?) => {
+        $(
+            impl ToColumn for $name {
+                fn write(&self, to: &mut Writer<'_, '_>) -> rusqlite::Result<()> {
+                    let json = serde_json::to_string(self)
+                        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+                    json.write(to)
+                }
+            }
+
+            impl FromColumn for $name {
+                fn read(value: ValueRef<'_>) -> Result<Self, String> {
+                    serde_json::from_str(text(value)?).map_err(|error| error.to_string())
+                }
+            }
+        )+
+    };
 }
 
-impl FromColumn for BTreeMap<TagKey, String> {
-    fn read(value: ValueRef<'_>) -> Result<Self, String> {
-        serde_json::from_str(text(value)?).map_err(|error| error.to_string())
-    }
-}
+json_columns!(BTreeMap<TagKey, String>, Control);
 
 /// Gives types the column form of their text.
 macro_rules! text_columns {
@@ -253,8 +263,8 @@ text_columns! {
 // What has its text at hand is not formatted: there are thousands of these.
 text_columns! {
     |to, value: &Self| value.as_str().write(to);
-    RunId, ProcessId, ArtifactPath, Agent, Provider, AssetKind, CaptureStatus, Channel, Coverage, DecisionKind, Grain,
-    InputOp, LaunchOutcome, PartialReason, Quality, Scope, TokenizerName, TurnStatus,
+    ControlRunId, RunId, ProcessId, ArtifactPath, Agent, Provider, AssetKind, CaptureStatus, Channel, Coverage, DecisionKind, Grain,
+    InputOp, LaunchOutcome, PartialReason, Quality, ReservationState, Scope, TokenizerName, TurnStatus,
 }
 
 fn text(value: ValueRef<'_>) -> Result<&str, String> {

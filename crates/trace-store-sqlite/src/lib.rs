@@ -3,7 +3,7 @@
 //! [`SqliteLedger`] is the handle. Every write is one `BEGIN IMMEDIATE` transaction, synced before it returns; a file
 //! that another process has locked is waited for. The SQLite that is compiled in is the one that runs.
 //!
-//! Start with `schema.sql`, which is written for people too. `rows` maps it to the model, `columns` the single values;
+//! Start with `schema/format-1.sql` and what came after it, which are written for people too. `rows` maps it to the model, `columns` the single values;
 //! `read` and `write` are the operations; `worker` is the thread that owns the connection; `schema` opens and migrates;
 //! `file` knows the file system; `error` says what went wrong.
 
@@ -25,7 +25,8 @@ use std::{
 use async_trait::async_trait;
 use trace_model::{
     context::{Asset, Decision},
-    id::{IdSuffix, LaunchId, TurnId},
+    control::Reservation,
+    id::{ControlRunId, IdSuffix, LaunchId, TurnId},
     launch::Launch,
     ledger::{Ledger, LedgerError},
     query::LaunchQuery,
@@ -141,6 +142,25 @@ impl Ledger for SqliteLedger {
     async fn replace_launch(&self, rows: &LaunchRows) -> Result<(), LedgerError> {
         let rows = rows.clone();
         self.worker.run(move |store| store.write("replace a launch", |open| write::replace_launch(open, &rows))).await
+    }
+
+    async fn reserve(&self, reservation: &Reservation) -> Result<(), LedgerError> {
+        let reservation = reservation.clone();
+        self.worker.run(move |store| store.write("reserve a launch", |open| write::reserve(open, &reservation))).await
+    }
+
+    async fn release(&self, control_run: &ControlRunId) -> Result<(), LedgerError> {
+        let run = control_run.clone();
+        self.worker.run(move |store| store.write("release a reservation", |open| write::release(open, &run))).await
+    }
+
+    async fn reservation(&self, control_run: &ControlRunId) -> Result<Reservation, LedgerError> {
+        let run = control_run.clone();
+        self.worker.run(move |store| store.read("read a reservation", |open| read::reservation(open, &run))).await
+    }
+
+    async fn reservations(&self) -> Result<Vec<Reservation>, LedgerError> {
+        self.worker.run(move |store| store.read("read reservations", read::reservations)).await
     }
 
     async fn launch(&self, id: LaunchId) -> Result<Launch, LedgerError> {

@@ -6,7 +6,8 @@ use rusqlite::{Params, Row, ToSql, Transaction, params, types::Value, vtab::arra
 use trace_model::{
     Entity,
     context::{Asset, Decision},
-    id::{IdSuffix, LaunchId, TurnId},
+    control::Reservation,
+    id::{ControlRunId, IdSuffix, LaunchId, TurnId},
     launch::Launch,
     ledger::LedgerError,
     query::{LaunchQuery, Order},
@@ -16,11 +17,40 @@ use trace_model::{
 
 use crate::{
     error::Cause,
-    rows::{self, ASSETS, DECISIONS, LAUNCHES, TURNS, USAGE_RECORDS},
+    rows::{self, ASSETS, DECISIONS, LAUNCHES, RESERVATIONS, TURNS, USAGE_RECORDS},
 };
 
 /// How many launches an ambiguous suffix lists.
 const LISTED_MATCHES: usize = 10;
+
+/// Returns the reservation of the control run.
+pub(crate) fn reservation(transaction: &Transaction<'_>, run: &ControlRunId) -> Result<Reservation, Cause> {
+    reservation_of(transaction, run)?.ok_or_else(|| LedgerError::not_found(Entity::Reservation, run).into())
+}
+
+/// Returns the reservation of the control run, if there is one.
+pub(crate) fn reservation_of(transaction: &Transaction<'_>, run: &ControlRunId) -> Result<Option<Reservation>, Cause> {
+    let sql = RESERVATIONS
+        .select("WHERE control_run_id = ?1 ORDER BY state = 'waiting' DESC, reserved_at DESC, launch_id DESC LIMIT 1");
+    Ok(all(transaction, &sql, [run.as_str()], rows::read_reservation)?.into_iter().next())
+}
+
+/// Tells whether the launch has a reservation.
+pub(crate) fn is_reserved(transaction: &Transaction<'_>, launch: LaunchId) -> Result<bool, Cause> {
+    let mut statement = transaction.prepare_cached("SELECT 1 FROM reservations WHERE launch_id = ?1")?;
+    Ok(statement.exists([launch.to_string()])?)
+}
+
+/// Tells whether the launch is here.
+pub(crate) fn has_launch(transaction: &Transaction<'_>, launch: LaunchId) -> Result<bool, Cause> {
+    let mut statement = transaction.prepare_cached("SELECT 1 FROM launches WHERE id = ?1")?;
+    Ok(statement.exists([launch.to_string()])?)
+}
+
+/// Returns all reservations.
+pub(crate) fn reservations(transaction: &Transaction<'_>) -> Result<Vec<Reservation>, Cause> {
+    all(transaction, &RESERVATIONS.select("ORDER BY reserved_at, launch_id"), (), rows::read_reservation)
+}
 
 /// Returns the launch.
 pub(crate) fn launch(transaction: &Transaction<'_>, id: LaunchId) -> Result<Launch, Cause> {

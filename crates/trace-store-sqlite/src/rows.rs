@@ -3,6 +3,7 @@
 use rusqlite::Row;
 use trace_model::{
     context::{Asset, Decision},
+    control::Reservation,
     event::SCHEMA_VERSION,
     id::TurnId,
     launch::{CaptureState, Launch, LaunchHeader, LaunchState},
@@ -77,7 +78,14 @@ table! {
     "parent_launch_id", "parent_turn_id", "repo", "worktree", "wave", "project", "task", "flow", "skill", "tags", "machine_id", "hostname", "os_user", "provider", "model",
     "surface", "ended_at", "outcome", "capture_status", "incomplete_reason", "agent_version", "conversation_path",
     "provider_events_path", "provider_session_id", "provider_session_path", "conversation_event_count",
-    "conversation_bytes", "launch_ended_sha256",
+    "conversation_bytes", "launch_ended_sha256", "control",
+}
+
+table! {
+    RESERVATIONS = "reservations";
+    key: "launch_id";
+    fixed: "control_run_id";
+    "control", "provider", "model", "surface", "reserved_at", "state",
 }
 
 table! {
@@ -153,7 +161,8 @@ pub(crate) fn write_launch(to: &mut Writer<'_, '_>, launch: &Launch) -> rusqlite
     to.put(&launch.provider_session_path)?;
     to.put(&launch.conversation_event_count)?;
     to.put(&launch.conversation_bytes)?;
-    to.put(&launch.launch_ended_sha256)
+    to.put(&launch.launch_ended_sha256)?;
+    to.put(&header.control)
 }
 
 pub(crate) fn read_launch(row: &Row<'_>) -> Result<Launch, Cause> {
@@ -183,6 +192,7 @@ pub(crate) fn read_launch(row: &Row<'_>) -> Result<Launch, Cause> {
         model: from.next()?,
         surface: from.next()?,
         raw: false,
+        control: None,
     };
     let (ended_at, outcome) = (from.next()?, from.next()?);
     let (capture_status, incomplete_reason) = (from.next()?, from.next()?);
@@ -190,7 +200,7 @@ pub(crate) fn read_launch(row: &Row<'_>) -> Result<Launch, Cause> {
     let conversation_path = from.next()?;
     let provider_events_path: Option<ArtifactPath> = from.next()?;
     header.raw = provider_events_path.is_some();
-    Ok(Launch {
+    let mut launch = Launch {
         header,
         state: LaunchState::from_columns(ended_at, outcome).map_err(|error| from.damage(&error))?,
         capture: CaptureState::from_columns(capture_status, incomplete_reason).map_err(|error| from.damage(&error))?,
@@ -202,6 +212,34 @@ pub(crate) fn read_launch(row: &Row<'_>) -> Result<Launch, Cause> {
         conversation_event_count: from.next()?,
         conversation_bytes: from.next()?,
         launch_ended_sha256: from.next()?,
+    };
+    launch.header.control = from.next()?;
+    Ok(launch)
+}
+
+pub(crate) fn write_reservation(to: &mut Writer<'_, '_>, reservation: &Reservation) -> rusqlite::Result<()> {
+    to.put(&reservation.launch_id)?;
+    to.put(&reservation.control.run_id)?;
+    to.put(&reservation.control)?;
+    to.put(&reservation.provider)?;
+    to.put(&reservation.model)?;
+    to.put(&reservation.surface)?;
+    to.put(&reservation.reserved_at)?;
+    to.put(&reservation.state)
+}
+
+pub(crate) fn read_reservation(row: &Row<'_>) -> Result<Reservation, Cause> {
+    let mut from = Reader::new(row, RESERVATIONS);
+    let launch_id = from.next()?;
+    from.skip();
+    Ok(Reservation {
+        launch_id,
+        control: from.next()?,
+        provider: from.next()?,
+        model: from.next()?,
+        surface: from.next()?,
+        reserved_at: from.next()?,
+        state: from.next()?,
     })
 }
 

@@ -3,19 +3,21 @@
 use rusqlite::{CachedStatement, Transaction};
 use trace_model::{
     Entity,
-    id::{LaunchId, TurnId},
+    control::Reservation,
+    id::{ControlRunId, LaunchId, TurnId},
     launch::{Launch, LaunchState},
     ledger::{LedgerError, check_boundary, check_launch_rows, check_launch_update, check_turn_update},
     rows::{BoundaryRows, LaunchChange, LaunchRows, TurnRows, UsageChange},
     turn::Turn,
     usage::UsageRecord,
+    words::ReservationState,
 };
 
 use crate::{
     columns::Writer,
     error::Cause,
     read,
-    rows::{self, ASSETS, DECISIONS, LAUNCHES, TURNS, USAGE_RECORDS},
+    rows::{self, ASSETS, DECISIONS, LAUNCHES, RESERVATIONS, TURNS, USAGE_RECORDS},
 };
 
 /// Applies what one boundary changed.
@@ -62,13 +64,50 @@ pub(crate) fn replace_launch(transaction: &Transaction<'_>, rows: &LaunchRows) -
     rows.usage.values().try_for_each(|record| put_usage(&mut insert, record))
 }
 
+/// Records a reservation.
+pub(crate) fn reserve(transaction: &Transaction<'_>, reservation: &Reservation) -> Result<(), Cause> {
+    let (launch, run) = (reservation.launch_id, &reservation.control.run_id);
+    if read::is_reserved(transaction, launch)? {
+        return Err(LedgerError::already_exists(Entity::Reservation, launch).into());
+    }
+    if reservation.state == ReservationState::Waiting {
+        if read::has_launch(transaction, launch)? {
+            return Err(LedgerError::already_exists(Entity::Launch, launch).into());
+        }
+        if read::reservation_of(transaction, run)?.is_some_and(|old| old.state == ReservationState::Waiting) {
+            return Err(LedgerError::already_exists(Entity::Reservation, run).into());
+        }
+    }
+    let mut statement = transaction.prepare_cached(RESERVATIONS.insert)?;
+    let mut writer = Writer::new(&mut statement);
+    rows::write_reservation(&mut writer, reservation)?;
+    writer.execute()
+}
+
+/// Gives up the reservation of the control run.
+pub(crate) fn release(transaction: &Transaction<'_>, run: &ControlRunId) -> Result<(), Cause> {
+    let reservation = read::reservation(transaction, run)?;
+    if reservation.state == ReservationState::Taken {
+        return Err(LedgerError::launch_has_begun(run).into());
+    }
+    set_reservation(transaction, reservation.launch_id, ReservationState::Released)
+}
+
+fn set_reservation(transaction: &Transaction<'_>, launch: LaunchId, state: ReservationState) -> Result<(), Cause> {
+    let mut update = transaction.prepare_cached("UPDATE reservations SET state = ?2 WHERE launch_id = ?1")?;
+    update.execute((launch.to_string(), state.as_str()))?;
+    Ok(())
+}
+
 /// Deletes the launch with all that refers to it.
 fn delete_launch(transaction: &Transaction<'_>, id: LaunchId) -> Result<(), Cause> {
     transaction.prepare_cached("DELETE FROM launches WHERE id = ?1")?.execute([id.to_string()])?;
     Ok(())
 }
 
+/// Adds the launch, which takes its reservation, if it has one.
 fn insert_launch(transaction: &Transaction<'_>, launch: &Launch) -> Result<(), Cause> {
+    set_reservation(transaction, launch.header.id, ReservationState::Taken)?;
     put_launch(transaction, LAUNCHES.insert, launch).map_err(|cause| {
         if cause.is_constraint() { LedgerError::already_exists(Entity::Launch, launch.header.id).into() } else { cause }
     })

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use trace_model::{
     context::{Asset, Decision, Sha256Hex},
+    control::{Containment, Control, Reservation},
     event::SCHEMA_VERSION,
     id::{LaunchId, RunId, TurnId},
     launch::{CaptureState, Launch, LaunchHeader, LaunchState},
@@ -14,7 +15,10 @@ use trace_model::{
     timestamp::Timestamp,
     turn::{Basis, EndStatus, Outcome, Turn, TurnState},
     usage::{UsageRecord, UsageReport},
-    words::{AssetKind, Channel, Coverage, DecisionKind, Grain, InputOp, Provider, Quality, Scope, TokenizerName},
+    words::{
+        AssetKind, Channel, Coverage, DecisionKind, Grain, InputOp, Provider, Quality, ReservationState, Scope,
+        TokenizerName,
+    },
 };
 use uuid::Uuid;
 
@@ -67,6 +71,33 @@ pub fn header(n: u32) -> LaunchHeader {
         model: text("claude-opus-4-8"),
         surface: String::from("headless"),
         raw: true,
+        control: Some(control(n)),
+    }
+}
+
+/// Returns the n-th control, with every value set.
+pub fn control(n: u32) -> Control {
+    Control {
+        run_id: format!("control-{n}").parse().expect("it is the id of a control run"),
+        home_id: String::from("home-7"),
+        account_id: Some(String::from("account-2")),
+        containment: Containment { kind: String::from("container"), id: format!("box-{n}") },
+        resume_token: Some(String::from("token \"1\"")),
+        opaque_basis: Some(String::from("{\"plan\":3}")),
+    }
+}
+
+/// Returns the reservation of the n-th launch, made at its start. It waits.
+pub fn reservation(n: u32) -> Reservation {
+    let header = header(n);
+    Reservation {
+        control: control(n),
+        launch_id: header.id,
+        provider: header.provider,
+        model: header.model,
+        surface: header.surface,
+        reserved_at: header.started_at,
+        state: ReservationState::Waiting,
     }
 }
 
@@ -106,6 +137,7 @@ pub fn bare_launch(n: u32) -> Launch {
         provider: Provider::Unknown,
         model: None,
         raw: false,
+        control: None,
         ..header(n)
     };
     Launch {

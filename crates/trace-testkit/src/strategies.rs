@@ -10,6 +10,7 @@ use std::{collections::BTreeMap, fmt::Debug};
 use proptest::{collection::btree_map, option, prelude::*, sample::select};
 use trace_model::{
     context::{Asset, Decision, Sha256Hex},
+    control::{Containment, Control, Reservation},
     event::SCHEMA_VERSION,
     id::{LaunchId, ProcessId, RunId, TurnId},
     launch::{CaptureState, Launch, LaunchHeader, LaunchState},
@@ -22,7 +23,7 @@ use trace_model::{
     usage::{Agent, UsageReport},
     words::{
         AssetKind, CaptureStatus, Channel, Coverage, DecisionKind, Grain, InputOp, PartialReason, Provider, Quality,
-        Scope, TagKey, TokenizerName,
+        ReservationState, Scope, TagKey, TokenizerName,
     },
 };
 use uuid::Uuid;
@@ -94,13 +95,14 @@ pub fn header() -> BoxedStrategy<LaunchHeader> {
     let tags = btree_map("[a-z0-9_.-]{1,8}".prop_map(|key| key.parse::<TagKey>().expect("it is a key")), text(), 0..3);
     let names = (launch_id(), outside, outside, option::of(launch_id()), option::of(turn_id()), timestamp());
     let labels = (text(), text(), maybe(), maybe(), maybe(), maybe(), maybe(), tags);
-    let circumstances = (maybe(), maybe(), maybe(), provider(), maybe(), text(), any::<bool>());
+    let circumstances =
+        (maybe(), maybe(), maybe(), provider(), maybe(), text(), any::<bool>(), option::weighted(0.3, control()));
     (names, labels, circumstances)
         .prop_map(
             |(
                 (id, run_id, process_id, parent_launch_id, parent_turn_id, started_at),
                 (repo, worktree, wave, project, task, flow, skill, tags),
-                (machine_id, hostname, os_user, provider, model, surface, raw),
+                (machine_id, hostname, os_user, provider, model, surface, raw, control),
             )| LaunchHeader {
                 schema_version: SCHEMA_VERSION,
                 id,
@@ -124,8 +126,43 @@ pub fn header() -> BoxedStrategy<LaunchHeader> {
                 model,
                 surface,
                 raw,
+                control,
             },
         )
+        .boxed()
+}
+
+/// What an orchestrator says of a launch.
+pub fn control() -> impl Strategy<Value = Control> {
+    let maybe = || option::of(text());
+    ("[0-9A-Za-z_-][0-9A-Za-z._-]{0,20}", text(), maybe(), text(), text(), maybe(), maybe()).prop_map(
+        |(run_id, home_id, account_id, kind, id, resume_token, opaque_basis)| Control {
+            run_id: run_id.parse().expect("the pattern allows ids only"),
+            home_id,
+            account_id,
+            containment: Containment { kind, id },
+            resume_token,
+            opaque_basis,
+        },
+    )
+}
+
+/// A reservation, waiting seven times of ten.
+pub fn reservation() -> BoxedStrategy<Reservation> {
+    let state = prop_oneof![
+        7 => Just(ReservationState::Waiting),
+        3 => word(&[ReservationState::Taken, ReservationState::Released]),
+    ];
+    (control(), launch_id(), provider(), option::of(text()), text(), timestamp(), state)
+        .prop_map(|(control, launch_id, provider, model, surface, reserved_at, state)| Reservation {
+            control,
+            launch_id,
+            provider,
+            model,
+            surface,
+            reserved_at,
+            state,
+        })
         .boxed()
 }
 

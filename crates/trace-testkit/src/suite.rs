@@ -17,6 +17,7 @@ pub mod durability;
 pub mod launches;
 pub mod queries;
 pub mod replacement;
+pub mod reservations;
 pub mod turns;
 pub mod usage;
 pub mod writes;
@@ -105,6 +106,21 @@ macro_rules! ledger_conformance {
                 a_record_of_a_turn_that_is_not_among_the_rows_is_not_found,
                 a_refused_replacement_leaves_the_old_rows,
                 other_launches_stay_as_they_are;
+            reservations:
+                a_reservation_is_read_back_as_it_was_written,
+                a_control_run_without_reservation_is_not_found,
+                a_control_run_has_one_waiting_reservation,
+                a_launch_has_one_reservation,
+                a_launch_that_is_here_cannot_be_reserved,
+                an_opened_launch_takes_its_reservation,
+                a_launch_put_in_place_takes_its_reservation,
+                a_refused_launch_leaves_its_reservation_waiting,
+                a_released_reservation_waits_no_more,
+                what_was_taken_cannot_be_released,
+                a_launch_that_begins_after_its_release_takes_it,
+                the_waiting_reservation_comes_before_later_ones,
+                reservations_come_by_time_and_then_launch,
+                a_copied_reservation_keeps_its_state;
             writes:
                 a_refused_boundary_changes_nothing,
                 rows_of_two_launches_in_one_call_conflict,
@@ -220,6 +236,7 @@ mod tests {
             include_str!("suite/launches.rs"),
             include_str!("suite/queries.rs"),
             include_str!("suite/replacement.rs"),
+            include_str!("suite/reservations.rs"),
             include_str!("suite/turns.rs"),
             include_str!("suite/usage.rs"),
             include_str!("suite/writes.rs"),

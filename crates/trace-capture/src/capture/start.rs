@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use trace_model::{
+    control::Control,
     id::{LaunchId, ProcessId, RunId, TurnId},
     turn::Basis,
     words::{InputOp, Provider, TagKey},
@@ -76,6 +77,9 @@ pub struct Start {
     pub raw: bool,
     /// The harness's revision that the first turn's context was assembled from.
     pub basis: Option<Basis>,
+    /// What an orchestrator says of the launch, if one controls it. Of a reservation that waits for its run, the launch
+    /// takes the id and the time.
+    pub control: Option<Control>,
 }
 
 impl Start {
@@ -90,6 +94,7 @@ impl Start {
             render_ms: 0,
             raw: false,
             basis: None,
+            control: None,
         }
     }
 }

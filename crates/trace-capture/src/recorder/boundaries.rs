@@ -262,5 +262,6 @@ fn header(id: LaunchId, started_at: Timestamp, labels: Labels, start: Start, par
         model: start.model,
         surface: start.surface,
         raw: start.raw,
+        control: start.control,
     }
 }

@@ -39,6 +39,7 @@ pub(super) fn header() -> LaunchHeader {
         model: None,
         surface: "test".to_owned(),
         raw: false,
+        control: None,
     }
 }
 

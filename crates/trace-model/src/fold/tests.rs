@@ -49,6 +49,7 @@ fn header() -> LaunchHeader {
         model: None,
         surface: "test".to_string(),
         raw: true,
+        control: None,
     }
 }
 

@@ -13,7 +13,7 @@ use crate::everything;
 fn read_spoilt(spoil: &str) -> Result<serde_json::Value, LedgerError> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
-    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/ledger-v1.db"), &path).unwrap();
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/ledger-v2.db"), &path).unwrap();
     let connection = Connection::open(&path).unwrap();
     connection.execute_batch(&format!("PRAGMA foreign_keys = OFF; {spoil}")).unwrap();
     everything(&SqliteLedger::open(&path).unwrap())
@@ -37,6 +37,7 @@ fn a_word_that_is_in_no_list_is_named_with_its_column() {
         ("assets", &["channel", "kind", "scope"]),
         ("decisions", &["kind", "scope", "decision"]),
         ("usage_records", &["grain", "quality"]),
+        ("reservations", &["provider", "state"]),
     ];
     for (table, columns) in words {
         for column in columns {
@@ -54,6 +55,9 @@ fn ids_paths_hashes_and_tags_are_checked_when_they_are_read() {
         ("launches", "parent_launch_id", "turn_1"),
         ("launches", "conversation_path", "/etc/passwd"),
         ("launches", "tags", "[1]"),
+        ("launches", "control", "{}"),
+        ("reservations", "launch_id", "launch_12"),
+        ("reservations", "control", "7"),
         ("launches", "launch_ended_sha256", "12"),
         ("turns", "task_prompt_path", "a/../../b"),
         ("assets", "content_sha256", "no hash"),
@@ -73,11 +77,13 @@ fn numbers_out_of_range_are_named() {
         ("assets", "position", 1 << 32),
         ("decisions", "asset_position", -1),
         ("usage_records", "observed_at", i64::MAX),
+        ("reservations", "reserved_at", i64::MIN),
     ] {
         // One row only: in all rows the value would break a key.
         let key = match table {
             "assets" | "decisions" => "turn_id, position",
             "usage_records" => "launch_id, key",
+            "reservations" => "launch_id",
             _ => "id",
         };
         let spoil =
@@ -132,7 +138,7 @@ proptest! {
     ) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.db");
-        let mut bytes = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/ledger-v1.db")).unwrap();
+        let mut bytes = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/ledger-v2.db")).unwrap();
         for (spot, with) in spots {
             let start = spot.index(bytes.len() - with.len());
             bytes[start..start + with.len()].copy_from_slice(&with);

@@ -23,27 +23,28 @@ fn schema(path: &Path) -> Vec<String> {
     statement.query_map((), |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
 }
 
-#[test]
-fn a_ledger_of_format_1_is_read_back() {
+/// Opens a copy of a ledger of that format: it says what it always said, and is as a new one after that.
+fn check_format(name: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ledger.db");
-    fs::copy(Path::new(FIXTURES).join("ledger-v1.db"), &path).unwrap();
-    let ledger = SqliteLedger::open(&path).unwrap();
-    let expected: Value =
-        serde_json::from_str(&fs::read_to_string(Path::new(FIXTURES).join("ledger-v1.json")).unwrap()).unwrap();
-    assert_eq!(everything(&ledger).unwrap(), expected);
+    let (old, new) = (folder.path().join("old.db"), folder.path().join("new.db"));
+    fs::copy(Path::new(FIXTURES).join(format!("{name}.db")), &old).unwrap();
+    let expected = fs::read_to_string(Path::new(FIXTURES).join(format!("{name}.json"))).unwrap();
+    let ledger = SqliteLedger::open(&old).unwrap();
+    assert_eq!(everything(&ledger).unwrap(), serde_json::from_str::<Value>(&expected).unwrap());
+    drop(SqliteLedger::open(&new).unwrap());
+    assert_eq!(schema(&old), schema(&new));
+    block_on(ledger.reserve(&samples::reservation(77))).unwrap();
     block_on(ledger.apply(&samples::beginning(77))).unwrap();
 }
 
 #[test]
-fn an_old_ledger_has_the_schema_of_a_new_one_once_it_was_opened() {
-    let folder = tempfile::tempdir().unwrap();
-    let (old, new) = (folder.path().join("old.db"), folder.path().join("new.db"));
-    fs::copy(Path::new(FIXTURES).join("ledger-v1.db"), &old).unwrap();
-    for path in [&old, &new] {
-        drop(SqliteLedger::open(path).unwrap());
-    }
-    assert_eq!(schema(&old), schema(&new));
+fn a_ledger_of_format_1_is_read_back() {
+    check_format("ledger-v1");
+}
+
+#[test]
+fn a_ledger_of_format_2_is_read_back() {
+    check_format("ledger-v2");
 }
 
 #[test]
@@ -54,7 +55,7 @@ fn a_ledger_of_a_newer_format_is_refused_by_name_and_stays_as_it_is() {
     Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 7").unwrap();
     let bytes = fs::read(&path).unwrap();
     let error = SqliteLedger::open(&path).unwrap_err();
-    assert!(matches!(error, LedgerError::FutureSchema { found: 7, supported: 1, .. }), "{error:?}");
+    assert!(matches!(error, LedgerError::FutureSchema { found: 7, supported: 2, .. }), "{error:?}");
     assert!(fs::read(&path).unwrap() == bytes, "the file was changed");
 }
 
@@ -64,12 +65,12 @@ fn a_ledger_that_a_newer_trace_migrates_meanwhile_is_refused_from_then_on() {
     let path = folder.path().join("ledger.db");
     let ledger = SqliteLedger::open(&path).unwrap();
     block_on(ledger.apply(&samples::beginning(1))).unwrap();
-    Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 2").unwrap();
+    Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 3").unwrap();
     for error in [
         block_on(ledger.apply(&samples::beginning(2))).unwrap_err(),
         block_on(ledger.launch(samples::launch_id(1))).unwrap_err(),
     ] {
-        assert!(matches!(error, LedgerError::FutureSchema { found: 2, supported: 1, .. }), "{error:?}");
+        assert!(matches!(error, LedgerError::FutureSchema { found: 3, supported: 2, .. }), "{error:?}");
     }
 }
 
@@ -172,4 +173,23 @@ fn the_views_of_contexts_name_launch_and_turn() {
         };
         assert_eq!(ask(&connection, &format!("{sql} ORDER BY ordinal, position")), [row(1, 0), row(2, 0), row(2, 1)]);
     }
+}
+
+#[test]
+fn the_views_show_control_runs_and_what_they_reserved() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ledger, connection) = two_launches(folder.path());
+    let reserved = samples::reservation(3);
+    block_on(ledger.reserve(&reserved)).unwrap();
+    let runs = ask(&connection, "SELECT control_run_id FROM v_launches ORDER BY started_at");
+    assert_eq!(runs, [vec![text("control-1")], vec![text("control-2")]]);
+    let sql = "SELECT launch_id, control_run_id, reserved_at, state, control ->> '$.home_id' FROM v_reservations";
+    let expected = vec![
+        text(&reserved.launch_id),
+        text("control-3"),
+        text(&reserved.reserved_at),
+        text("waiting"),
+        text("home-7"),
+    ];
+    assert_eq!(ask(&connection, sql), [expected]);
 }

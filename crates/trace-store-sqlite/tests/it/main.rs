@@ -30,6 +30,6 @@ fn everything(ledger: &dyn Ledger) -> Result<Value, LedgerError> {
             let usage = ledger.usage(id).await?;
             launches.push(json!({ "launch": launch, "turns": turns, "usage": usage }));
         }
-        Ok(Value::Array(launches))
+        Ok(json!({ "launches": launches, "reservations": ledger.reservations().await? }))
     })
 }

@@ -2,7 +2,8 @@
 
 use trace_model::{
     context::{Asset, Decision},
-    id::{IdSuffix, LaunchId, TurnId},
+    control::Reservation,
+    id::{ControlRunId, IdSuffix, LaunchId, TurnId},
     launch::Launch,
     ledger::LedgerError,
     query::LaunchQuery,
@@ -18,6 +19,10 @@ use crate::suite::Handle;
 pub(super) enum Call {
     Apply(BoundaryRows),
     Replace(LaunchRows),
+    Reserve(Box<Reservation>),
+    Release(ControlRunId),
+    Reservation(ControlRunId),
+    Reservations,
     Launch(LaunchId),
     Find(IdSuffix),
     Launches(LaunchQuery),
@@ -31,6 +36,7 @@ pub(super) enum Call {
 #[derive(Debug, PartialEq)]
 pub(super) enum Answer {
     Done,
+    Reservations(Vec<Reservation>),
     Launches(Vec<Launch>),
     Turns(Vec<TurnRow>),
     Assets(Vec<Asset>),
@@ -46,6 +52,10 @@ impl Call {
         match self {
             Self::Apply(rows) => answer(ledger.apply(rows).await, |()| Answer::Done),
             Self::Replace(rows) => answer(ledger.replace_launch(rows).await, |()| Answer::Done),
+            Self::Reserve(reservation) => answer(ledger.reserve(reservation).await, |()| Answer::Done),
+            Self::Release(run) => answer(ledger.release(run).await, |()| Answer::Done),
+            Self::Reservation(run) => answer(ledger.reservation(run).await, |found| Answer::Reservations(vec![found])),
+            Self::Reservations => answer(ledger.reservations().await, Answer::Reservations),
             Self::Launch(id) => answer(ledger.launch(*id).await, |launch| Answer::Launches(vec![launch])),
             Self::Find(suffix) => answer(ledger.find_launch(suffix).await, |launch| Answer::Launches(vec![launch])),
             Self::Launches(query) => answer(ledger.launches(query).await, Answer::Launches),
@@ -62,6 +72,7 @@ impl Answer {
     pub(super) fn is_useful(&self) -> bool {
         match self {
             Self::Done => true,
+            Self::Reservations(rows) => !rows.is_empty(),
             Self::Launches(rows) => !rows.is_empty(),
             Self::Turns(rows) => !rows.is_empty(),
             Self::Assets(rows) => !rows.is_empty(),
@@ -90,5 +101,6 @@ pub(super) async fn everything(ledger: &Handle) -> Vec<Answer> {
         answers.push(Call::Usage(id).make(ledger).await);
     }
     answers.push(Answer::Launches(launches));
+    answers.push(Call::Reservations.make(ledger).await);
     answers
 }

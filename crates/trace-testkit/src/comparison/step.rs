@@ -1,6 +1,8 @@
 //! Steps of a random run. A step is drawn without knowing what is there, and made to fit when its turn comes; so a run
 //! can be shortened step by step, and what is left still fits.
 
+mod reservations;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::{
@@ -10,13 +12,14 @@ use proptest::{
     sample::{Index, select},
 };
 use trace_model::{
+    control::Reservation,
     id::{LaunchId, TurnId},
     launch::{Launch, LaunchState},
     query::{LaunchCursor, LaunchQuery, Order},
     rows::{BoundaryRows, LaunchChange, LaunchRows, TurnRows, UsageChange},
     turn::{Turn, TurnState},
     usage::{UsageRecord, UsageReport},
-    words::LaunchOutcome,
+    words::{LaunchOutcome, ReservationState},
 };
 
 use super::{Reopening, call::Call};
@@ -51,6 +54,10 @@ enum Plan {
     Open { launch: Launch, turns: Vec<TurnRows> },
     Change(Box<Change>),
     Replace { launch: Launch, turns: Vec<TurnRows>, usage: Vec<UsageReport> },
+    Reserve(Reservation),
+    Release,
+    Reservation,
+    Reservations,
     Launch,
     Find { digits: usize },
     Launches(LaunchQuery),
@@ -81,6 +88,10 @@ pub(super) enum Kind {
     DeleteUsage,
     ChangeSeveral,
     ReplaceLaunch,
+    Reserve,
+    Release,
+    Reservation,
+    Reservations,
     Launch,
     Find,
     Launches,
@@ -91,7 +102,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 15] = [
+    pub(super) const ALL: [Self; 19] = [
         Self::OpenLaunch,
         Self::UpdateLaunch,
         Self::OpenTurn,
@@ -100,6 +111,10 @@ impl Kind {
         Self::DeleteUsage,
         Self::ChangeSeveral,
         Self::ReplaceLaunch,
+        Self::Reserve,
+        Self::Release,
+        Self::Reservation,
+        Self::Reservations,
         Self::Launch,
         Self::Find,
         Self::Launches,
@@ -130,6 +145,10 @@ fn plan() -> BoxedStrategy<Plan> {
         4 => open,
         12 => change().prop_map(|change| Plan::Change(Box::new(change))),
         3 => replace,
+        3 => strategies::reservation().prop_map(Plan::Reserve),
+        2 => Just(Plan::Release),
+        2 => Just(Plan::Reservation),
+        1 => Just(Plan::Reservations),
         1 => Just(Plan::Launch),
         2 => (4_usize..=32).prop_map(|digits| Plan::Find { digits }),
         3 => query().prop_map(Plan::Launches),
@@ -207,13 +226,15 @@ pub(super) struct World {
     with_decisions: Vec<TurnId>,
     /// The launches that have usage records.
     with_usage: BTreeSet<LaunchId>,
+    reservations: Vec<Reservation>,
 }
 
 impl World {
     /// Returns what a ledger holds.
     pub(super) async fn of(ledger: &Handle) -> Self {
         let launches = ledger.launches(&LaunchQuery::default()).await.unwrap();
-        let mut world = Self { launches, ..Self::default() };
+        let reservations = ledger.reservations().await.unwrap();
+        let mut world = Self { launches, reservations, ..Self::default() };
         for id in world.launches.iter().map(|launch| launch.header.id) {
             for turn in ledger.turns(id).await.unwrap().into_iter().map(|row| row.turn) {
                 if !ledger.assets(turn.id).await.unwrap().is_empty() {
@@ -246,6 +267,10 @@ impl Planned {
             Plan::Open { .. } => Kind::OpenLaunch,
             Plan::Change(change) => change.kind(),
             Plan::Replace { .. } => Kind::ReplaceLaunch,
+            Plan::Reserve(_) => Kind::Reserve,
+            Plan::Release => Kind::Release,
+            Plan::Reservation => Kind::Reservation,
+            Plan::Reservations => Kind::Reservations,
             Plan::Launch => Kind::Launch,
             Plan::Find { .. } => Kind::Find,
             Plan::Launches(_) => Kind::Launches,
@@ -262,6 +287,10 @@ impl Planned {
             Plan::Open { launch, turns } => Call::Apply(self.open(world, launch, turns)),
             Plan::Change(change) => Call::Apply(self.change(world, change)),
             Plan::Replace { launch, turns, usage } => Call::Replace(self.replace(launch, turns, usage)),
+            Plan::Reserve(reservation) => Call::Reserve(Box::new(self.reserve(world, reservation))),
+            Plan::Release => Call::Release(self.control_run(world, |state| state != ReservationState::Taken)),
+            Plan::Reservation => Call::Reservation(self.control_run(world, |_| true)),
+            Plan::Reservations => Call::Reservations,
             Plan::Launch => Call::Launch(self.launch(world, |_| true)),
             Plan::Find { digits } => {
                 let id = self.launch(world, |_| true).as_uuid().simple().to_string();

@@ -10,7 +10,8 @@ use std::{
 use async_trait::async_trait;
 use trace_model::{
     context::{Asset, Decision},
-    id::{IdSuffix, LaunchId, TurnId},
+    control::Reservation,
+    id::{ControlRunId, IdSuffix, LaunchId, TurnId},
     launch::Launch,
     ledger::{Ledger, LedgerError},
     query::LaunchQuery,
@@ -63,6 +64,24 @@ impl Ledger for HookedLedger {
     async fn replace_launch(&self, rows: &LaunchRows) -> Result<(), LedgerError> {
         (self.hook)().await;
         self.note(self.inner.replace_launch(rows).await)
+    }
+
+    async fn reserve(&self, reservation: &Reservation) -> Result<(), LedgerError> {
+        (self.hook)().await;
+        self.note(self.inner.reserve(reservation).await)
+    }
+
+    async fn release(&self, control_run: &ControlRunId) -> Result<(), LedgerError> {
+        (self.hook)().await;
+        self.note(self.inner.release(control_run).await)
+    }
+
+    async fn reservation(&self, control_run: &ControlRunId) -> Result<Reservation, LedgerError> {
+        self.inner.reservation(control_run).await
+    }
+
+    async fn reservations(&self) -> Result<Vec<Reservation>, LedgerError> {
+        self.inner.reservations().await
     }
 
     async fn launch(&self, id: LaunchId) -> Result<Launch, LedgerError> {
