@@ -73,6 +73,11 @@ pub(crate) fn output(mut call: Call) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
+/// Tells whether `call` succeeds; what it prints is dropped.
+fn answers(call: Call) -> bool {
+    call.into_command().output().is_ok_and(|output| output.status.success())
+}
+
 /// Installs cargo-nextest if it is not there.
 pub(crate) fn install_nextest(root: &Path) -> Result<()> {
     // Unoptimized and without its self-update, so that it builds in a few minutes; it waits for tests, mostly.
@@ -84,9 +89,28 @@ pub(crate) fn install_deny(root: &Path) -> Result<()> {
     install(root, "deny", DENY, &["--debug"])
 }
 
+/// Installs strace if it is not there: a test follows the system calls of a ledger with it. Other systems than Linux
+/// have no strace, and no such test.
+pub(crate) fn install_strace(root: &Path) -> Result<()> {
+    if !cfg!(target_os = "linux") || answers(program(OsStr::new("strace"), root).arg("--version")) {
+        return Ok(());
+    }
+    println!("strace is not installed: installing it with apt-get");
+    let is_root = output(program(OsStr::new("id"), root).arg("-u"))?.trim() == "0";
+    let apt_get = |arguments: &[&str]| {
+        let words = ["sudo", "--non-interactive", "env", "DEBIAN_FRONTEND=noninteractive", "apt-get"];
+        let words = if is_root { &words[2..] } else { &words[..] };
+        succeed(program(OsStr::new(words[0]), root).args(&words[1..]).args(arguments))
+    };
+    let install = || apt_get(&["install", "--yes", "--no-install-recommends", "strace"]);
+    // The lists of packages may be old, or missing as in a fresh container.
+    install()
+        .or_else(|_| apt_get(&["update"]).and_then(|()| install()))
+        .context("the tests need strace, and apt-get did not bring it: install it by hand")
+}
+
 fn install(root: &Path, tool: &str, version: &str, options: &[&str]) -> Result<()> {
-    let asked = cargo(root).args([tool, "--version"]).into_command().output();
-    if asked.is_ok_and(|asked| asked.status.success()) {
+    if answers(cargo(root).args([tool, "--version"])) {
         return Ok(());
     }
     let name = format!("cargo-{tool}");

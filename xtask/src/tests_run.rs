@@ -25,6 +25,7 @@ impl AddAssign for Counts {
 /// Runs the tests that `arguments` select, each in a process of its own.
 pub(crate) fn nextest(root: &Path, arguments: &[String]) -> Result<Counts> {
     commands::install_nextest(root)?;
+    commands::install_strace(root)?;
     run(commands::cargo(root).args(["nextest", "run", "--no-fail-fast"]).args(arguments))
 }
 
