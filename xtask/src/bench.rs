@@ -11,12 +11,10 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Deserialize;
+use toml::Value;
 
 use crate::commands::{cargo, output};
-
-/// The benches: package and name.
-const BENCHES: &[(&str, &str)] =
-    &[("trace-attribution", "attribution"), ("trace-capture", "capture"), ("trace-store-sqlite", "store")];
+use crate::workspace::{Crate, Workspace};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -86,10 +84,11 @@ impl Measurement {
 
 /// Runs the benches whose package or name contains one of `names`, or all, and returns whether every gate holds.
 pub(crate) fn run(root: &Path, names: &[String]) -> Result<bool> {
-    let chosen = |(package, bench): &&(&str, &str)| {
+    let chosen = |(package, bench): &(&str, &str)| {
         names.is_empty() || names.iter().any(|name| package.contains(name) || bench.contains(name))
     };
-    let benches: Vec<_> = BENCHES.iter().filter(chosen).collect();
+    let workspace = Workspace::read(root)?;
+    let benches: Vec<_> = workspace.crates.iter().flat_map(declared).filter(chosen).collect();
     ensure!(!benches.is_empty(), "no bench has such a name");
 
     let mut measurements = Vec::new();
@@ -110,6 +109,12 @@ pub(crate) fn run(root: &Path, names: &[String]) -> Result<bool> {
         println!("failed: {}", failed.join("; "));
     }
     Ok(failed.is_empty())
+}
+
+/// Returns the benches that a manifest declares: package and name.
+fn declared(member: &Crate) -> impl Iterator<Item = (&str, &str)> {
+    let benches = member.manifest.get("bench").and_then(Value::as_array).into_iter().flatten();
+    benches.filter_map(|bench| Some((member.name.as_str(), bench.get("name")?.as_str()?)))
 }
 
 /// Runs one bench. One that measures nothing is an error, not a bench without gates.

@@ -1,5 +1,8 @@
 //! The one direction of the arrows: which crate may use which.
 
+use std::collections::BTreeMap;
+
+use crate::features;
 use crate::workspace::{Crate, Dependency, Kind, Problem, Workspace};
 
 /// What one crate may use.
@@ -31,10 +34,10 @@ pub(crate) const LAYERS: &[Layer] = &[
     },
     Layer { name: "trace-report", siblings: &["trace-model"], pure: Some(&["serde"]) },
     Layer { name: "trace-store-memory", siblings: &["trace-model"], pure: None },
-    Layer { name: "trace-store-sqlite", siblings: &["trace-model"], pure: None },
+    Layer { name: DISK_STORE, siblings: &["trace-model"], pure: None },
     Layer {
         name: "trace-capture",
-        siblings: &["trace-attribution", "trace-model", "trace-providers", "trace-store-memory", "trace-store-sqlite"],
+        siblings: &["trace-attribution", "trace-model", "trace-providers", "trace-store-memory", DISK_STORE],
         pure: None,
     },
     Layer {
@@ -51,51 +54,79 @@ pub(crate) const LAYERS: &[Layer] = &[
 ];
 
 /// The siblings that any crate's tests may use beside those of its layer.
-const FOR_TESTS: &[&str] = &["trace-store-memory", "trace-store-sqlite", "trace-testkit"];
+const FOR_TESTS: &[&str] = &["trace-store-memory", DISK_STORE, "trace-testkit"];
+
+/// Any store with a driver: `trace-store-` and the name of a ledger of `[workspace.metadata.ledgers]`. Another one needs
+/// no line here.
+const DISK_STORE: &str = "trace-store-*";
 
 /// Crates from outside that only the named members may use, but in tests.
 const ONLY_IN: &[(&str, &[&str], &str)] = &[
     ("anyhow", &["trace-cli", "xtask"], "a library has errors of its own"),
     ("clap", &["trace-cli", "xtask"], "only a program has arguments"),
     ("proptest", &["trace-testkit"], "it is for tests"),
-    ("rusqlite", &["trace-store-sqlite"], "one crate knows SQLite"),
     ("tiktoken-rs", &[], "it panics on long white space; it is the reference of tests"),
     ("tokio", &[], "no crate knows a runtime"),
 ];
 
 /// Returns every arrow that points the wrong way.
 pub(crate) fn check(workspace: &Workspace) -> Vec<Problem> {
+    let drivers = features::drivers(workspace);
+    let place = |name: &str| match name.strip_prefix("trace-store-") {
+        Some(ledger) if drivers.contains_key(ledger) => DISK_STORE.to_owned(),
+        _ => name.to_owned(),
+    };
     let mut problems = Vec::new();
-    for layer in LAYERS.iter().filter(|layer| workspace.find(layer.name).is_none()) {
+    let missing = |name: &str| workspace.crates.iter().all(|member| place(&member.name) != name);
+    for layer in LAYERS.iter().filter(|layer| missing(layer.name)) {
         problems
             .push(Problem::in_file("Cargo.toml", format!("`{}` of the layers is not in the workspace", layer.name)));
     }
+    for ledger in drivers.keys().filter(|ledger| workspace.find(&format!("trace-store-{ledger}")).is_none()) {
+        problems
+            .push(Problem::in_file("Cargo.toml", format!("the ledger `{ledger}` has no crate `trace-store-{ledger}`")));
+    }
     for member in &workspace.crates {
-        let Some(layer) = LAYERS.iter().find(|layer| layer.name == member.name) else {
+        let Some(layer) = LAYERS.iter().find(|layer| layer.name == place(&member.name)) else {
             let message = format!("`{}` has no place in the layers of xtask/src/layers.rs", member.name);
             problems.push(Problem::in_file(member.manifest_path(), message));
             continue;
         };
         problems.extend(member.dependencies().iter().filter_map(|dependency| {
-            let message = refuse(workspace, member, layer, dependency)?;
-            Some(Problem::in_file(member.manifest_path(), message))
+            let message = if workspace.find(dependency.name).is_some() {
+                refuse_sibling(member, layer, dependency, &place(dependency.name))
+            } else {
+                refuse_outsider(member, layer, dependency, &drivers)
+            };
+            Some(Problem::in_file(member.manifest_path(), message?))
         }));
     }
     problems
 }
 
-fn refuse(workspace: &Workspace, member: &Crate, layer: &Layer, dependency: &Dependency<'_>) -> Option<String> {
+/// `place` is what the layers call the sibling.
+fn refuse_sibling(member: &Crate, layer: &Layer, dependency: &Dependency<'_>, place: &str) -> Option<String> {
     let name = dependency.name;
     let for_tests = dependency.kind == Kind::Development;
-    if workspace.find(name).is_some() {
-        let allowed = layer.siblings.contains(&name) || for_tests && FOR_TESTS.contains(&name);
-        return (!allowed).then(|| match name {
-            "trace-testkit" => format!("`{}` uses `{name}`, which is for tests only", member.name),
-            _ => format!("`{}` may not use `{name}`", member.name),
-        });
-    }
-    if for_tests {
+    let allowed = layer.siblings.contains(&place) || for_tests && FOR_TESTS.contains(&place);
+    (!allowed).then(|| match name {
+        "trace-testkit" => format!("`{}` uses `{name}`, which is for tests only", member.name),
+        _ => format!("`{}` may not use `{name}`", member.name),
+    })
+}
+
+fn refuse_outsider(
+    member: &Crate,
+    layer: &Layer,
+    dependency: &Dependency<'_>,
+    drivers: &BTreeMap<&str, &str>,
+) -> Option<String> {
+    let name = dependency.name;
+    if dependency.kind == Kind::Development {
         return None;
+    }
+    if drivers.iter().any(|(ledger, driver)| *driver == name && member.name != format!("trace-store-{ledger}")) {
+        return Some(format!("`{}` may not use `{name}`: only its own store knows it", member.name));
     }
     if let Some((_, users, reason)) = ONLY_IN.iter().find(|(only, ..)| *only == name)
         && !users.contains(&member.name.as_str())

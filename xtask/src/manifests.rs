@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use toml::{Table, Value};
 
-use crate::features::FEATURE_SETS;
+use crate::features;
 use crate::workspace::{Crate, Kind, Problem, Workspace};
 
 /// The fields of a package that come from the workspace.
@@ -142,13 +142,13 @@ fn check_features(workspace: &Workspace, member: &Crate) -> Vec<String> {
             }
         }
     }
-    let sets = FEATURE_SETS.iter().filter(|set| set.package == member.name);
-    let built: BTreeSet<&str> = sets.flat_map(|set| set.features).copied().collect();
+    let sets = features::sets(workspace).into_iter().filter(|set| set.package == member.name);
+    let built: BTreeSet<String> = sets.flat_map(|set| set.features).collect();
     for feature in declared.iter().filter(|feature| **feature != "default" && !built.contains(**feature)) {
-        messages.push(format!("feature `{feature}` is in no feature set of xtask/src/features.rs"));
+        messages.push(format!("feature `{feature}` is no ledger of [workspace.metadata.ledgers], and in no set of CI"));
     }
-    for feature in built.iter().filter(|feature| !declared.contains(**feature)) {
-        messages.push(format!("feature `{feature}` of xtask/src/features.rs does not exist"));
+    for feature in built.iter().filter(|feature| !declared.contains(feature.as_str())) {
+        messages.push(format!("the ledger `{feature}` of [workspace.metadata.ledgers] has no feature here"));
     }
     messages
 }

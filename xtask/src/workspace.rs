@@ -124,6 +124,13 @@ impl Crate {
         found
     }
 
+    /// Returns the names of the features that are on unless they are switched off.
+    pub(crate) fn default_features(&self) -> Vec<String> {
+        let features = self.manifest.get("features").and_then(|features| features.get("default"));
+        let names = features.and_then(Value::as_array).into_iter().flatten();
+        names.filter_map(Value::as_str).map(str::to_owned).collect()
+    }
+
     /// Returns the names of the features that the manifest declares.
     pub(crate) fn features(&self) -> BTreeSet<&str> {
         let features = self.manifest.get("features").and_then(Value::as_table);

@@ -104,15 +104,15 @@ fn every_feature_is_in_a_set_that_ci_builds() {
         "crates/trace-capture/Cargo.toml",
         "[features]\n",
         "[features]\nfast = []\n",
-        "feature `fast` is in no feature set of xtask/src/features.rs",
+        "feature `fast` is no ledger of [workspace.metadata.ledgers], and in no set of CI",
     );
     refused(
         check,
         |files| replace(files, "crates/trace-cli/Cargo.toml", "\nsqlite = ", "\nlite = "),
         &[
             "crates/trace-cli/Cargo.toml: feature `default` names `sqlite`, which does not exist",
-            "crates/trace-cli/Cargo.toml: feature `lite` is in no feature set of xtask/src/features.rs",
-            "crates/trace-cli/Cargo.toml: feature `sqlite` of xtask/src/features.rs does not exist",
+            "crates/trace-cli/Cargo.toml: feature `lite` is no ledger of [workspace.metadata.ledgers], and in no set of CI",
+            "crates/trace-cli/Cargo.toml: the ledger `sqlite` of [workspace.metadata.ledgers] has no feature here",
         ],
     );
 }
