@@ -41,6 +41,24 @@ impl LedgerKind {
         }
     }
 
+    /// Returns the name of its file or folder in a home, or `None` for one that keeps nothing. What it keeps beside that
+    /// has names that begin so.
+    pub const fn file_name(self) -> Option<&'static str> {
+        match self {
+            Self::Memory => None,
+            Self::Sqlite => Some("ledger.db"),
+        }
+    }
+
+    /// Returns what opens it for that home.
+    fn config(self, home: &Home) -> LedgerConfig {
+        let path = self.file_name().map(|name| home.root().join(name)).unwrap_or_default();
+        match self {
+            Self::Memory => LedgerConfig::Memory,
+            Self::Sqlite => LedgerConfig::Sqlite { path },
+        }
+    }
+
     /// Returns the kind that a home is opened with where none is wanted: its own, else the first one that is compiled
     /// in.
     ///
@@ -48,7 +66,7 @@ impl LedgerKind {
     ///
     /// [`OpenError::Home`] if `home.json` cannot be read.
     pub fn of_home(home: &Home) -> Result<Self, OpenError> {
-        Ok(own_kind(home)?.unwrap_or_else(Self::first))
+        Ok(home.config().map_err(OpenError::Home)?.map_or_else(Self::first, |config| config.ledger))
     }
 
     fn first() -> Self {
@@ -88,7 +106,7 @@ pub enum LedgerConfig {
 #[non_exhaustive]
 pub enum OpenError {
     /// The word names no kind of ledger.
-    #[error("{word:?} is no ledger; there are memory and sqlite")]
+    #[error("{word:?} is no ledger; there are {}", known_words())]
     UnknownKind {
         /// The word.
         word: String,
@@ -100,6 +118,16 @@ pub enum OpenError {
         kind: LedgerKind,
         /// The feature of `trace-capture` that brings it.
         feature: &'static str,
+    },
+    /// The home's rows are kept in a ledger of another kind.
+    #[error("the ledger of {} is {own}, not {wanted}; `trace reindex --ledger {wanted}` moves it", home.display())]
+    OtherKind {
+        /// The home's folder.
+        home: PathBuf,
+        /// What it has.
+        own: LedgerKind,
+        /// What was asked for.
+        wanted: LedgerKind,
     },
     /// The ledger itself could not be opened.
     #[error("could not open the {kind} ledger")]
@@ -138,8 +166,9 @@ pub fn open_ledger(config: &LedgerConfig) -> Result<Arc<dyn Ledger>, OpenError> 
 
 /// Opens the ledger of a home: the wanted kind, else the home's own, else the first one that is compiled in.
 ///
-/// The first ledger with a file that a home is opened with becomes its own. A memory ledger opens any home, is filled
-/// from its artifacts, and changes nothing about it. A file ledger is opened as it is; what it lacks, [`reindex`] brings.
+/// The first ledger with a file that a home is opened with becomes its own, and none of another kind opens it from then
+/// on: [`move_ledger`](crate::reindex::move_ledger) moves the rows. A memory ledger opens any home, is filled from its
+/// artifacts, and changes nothing about it. A file ledger is opened as it is; what it lacks, [`reindex`] brings.
 ///
 /// What the home says about itself is asked only where it matters: not for a memory ledger that is wanted. A file ledger
 /// that is wanted is opened also where `home.json` is damaged, which stays as it is, but not where a newer version wrote
@@ -147,37 +176,45 @@ pub fn open_ledger(config: &LedgerConfig) -> Result<Arc<dyn Ledger>, OpenError> 
 ///
 /// # Errors
 ///
-/// [`OpenError::NotCompiled`] if this build leaves the ledger out; [`OpenError::Home`] if `home.json` cannot be read or
-/// written; [`OpenError::Ledger`] and [`OpenError::Fill`] if the ledger cannot be opened or filled.
-///
-/// # Panics
-///
-/// Never: the path of a ledger with a file is known.
+/// [`OpenError::NotCompiled`] if this build leaves the ledger out; [`OpenError::OtherKind`] if the home has one of
+/// another kind; [`OpenError::Home`] if `home.json` cannot be read or written; [`OpenError::Ledger`] and
+/// [`OpenError::Fill`] if the ledger cannot be opened or filled.
 pub fn open_home_ledger(home: &Home, wanted: Option<LedgerKind>) -> Result<Arc<dyn Ledger>, OpenError> {
+    if wanted == Some(LedgerKind::Memory) {
+        return filled_from(home);
+    }
     let (kind, is_first) = match (wanted, home.config()) {
-        (Some(LedgerKind::Memory), _) => (LedgerKind::Memory, false),
         (wanted, Ok(config)) => {
             let own = config.map(|config| config.ledger);
-            (wanted.or(own).unwrap_or_else(LedgerKind::first), own.is_none())
+            let kind = wanted.or(own).unwrap_or_else(LedgerKind::first);
+            if let Some(own) = own.filter(|own| *own != kind) {
+                return Err(OpenError::OtherKind { home: home.root().to_path_buf(), own, wanted: kind });
+            }
+            (kind, own.is_none())
         }
         (Some(wanted), Err(error)) if !matches!(error, ArtifactError::FutureVersion { .. }) => (wanted, false),
         (_, Err(error)) => return Err(OpenError::Home(error)),
     };
-    let ledger = match (kind, home.ledger_path(kind)) {
-        (LedgerKind::Sqlite, Some(path)) => open_ledger(&LedgerConfig::Sqlite { path })?,
-        (LedgerKind::Memory, _) | (_, None) => {
-            let ledger = open_ledger(&LedgerConfig::Memory)?;
-            // A memory ledger answers at once, so that nothing is waited for on this thread.
-            pollster::block_on(reindex(home, &*ledger, &mut |_| {})).map_err(OpenError::Fill)?;
-            ledger
-        }
-    };
-    if is_first && kind != LedgerKind::Memory {
+    if kind == LedgerKind::Memory {
+        return filled_from(home);
+    }
+    let ledger = open_ledger(&kind.config(home))?;
+    if is_first {
         home.write_config(&HomeConfig { ledger: kind }).map_err(OpenError::Home)?;
     }
     Ok(ledger)
 }
 
-fn own_kind(home: &Home) -> Result<Option<LedgerKind>, OpenError> {
-    Ok(home.config().map_err(OpenError::Home)?.map(|config| config.ledger))
+/// Returns a ledger in memory that holds what the artifacts of the home tell.
+fn filled_from(home: &Home) -> Result<Arc<dyn Ledger>, OpenError> {
+    let ledger = open_ledger(&LedgerConfig::Memory)?;
+    // A memory ledger answers at once, so that nothing is waited for on this thread.
+    pollster::block_on(reindex(home, &*ledger, &mut |_| {})).map_err(OpenError::Fill)?;
+    Ok(ledger)
+}
+
+/// Returns the words of all kinds, as one text.
+fn known_words() -> String {
+    let words: Vec<&str> = LedgerKind::ALL.iter().map(|kind| kind.as_str()).collect();
+    words.join(", ")
 }

@@ -120,14 +120,6 @@ impl Home {
         self.full(&in_traces(path))
     }
 
-    /// Returns where a ledger of that kind keeps its file, or `None` for one without a file.
-    pub fn ledger_path(&self, kind: LedgerKind) -> Option<PathBuf> {
-        match kind {
-            LedgerKind::Memory => None,
-            LedgerKind::Sqlite => Some(self.root.join("ledger.db")),
-        }
-    }
-
     /// Returns what the home says about itself, or `None` if it says nothing yet.
     ///
     /// # Errors

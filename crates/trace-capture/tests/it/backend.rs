@@ -17,7 +17,8 @@ fn every_kind_is_read_from_its_word_and_no_other() {
         assert_eq!(kind.to_string().parse::<LedgerKind>().unwrap(), *kind);
     }
     let error = "postgres".parse::<LedgerKind>().unwrap_err();
-    assert_eq!(error.to_string(), "\"postgres\" is no ledger; there are memory and sqlite");
+    let words: Vec<&str> = LedgerKind::ALL.iter().map(|kind| kind.as_str()).collect();
+    assert_eq!(error.to_string(), format!("\"postgres\" is no ledger; there are {}", words.join(", ")));
 }
 
 #[test]
