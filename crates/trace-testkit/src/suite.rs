@@ -25,7 +25,8 @@ pub mod writes;
 /// Makes one `#[test]` per rule of the contract, and one that compares random calls with the memory ledger.
 ///
 /// `open` is a `fn(&Path) -> Arc<dyn Ledger>`: it opens the ledger in a folder, which is empty at first. Where the
-/// ledger outlives its handles, `reopens` adds the rules of durability, and steps that open it again.
+/// ledger outlives its handles, `reopens` adds the rules of durability, and steps that open it again. Where only one may
+/// have it open at a time, `exclusive` does so; `open` is a `fn(&Path) -> Result<Arc<dyn Ledger>, LedgerError>` then.
 ///
 /// ```
 /// use std::{path::Path, sync::Arc};
@@ -129,12 +130,27 @@ macro_rules! ledger_conformance {
         }
     };
     ($open:expr, reopens) => {
+        $crate::ledger_conformance!(@durable $open);
+
+        $crate::ledger_rules! { $open, check_reopening;
+            durability:
+                two_handles_see_what_each_other_wrote,
+        }
+    };
+    ($open:expr, exclusive) => {
+        $crate::ledger_conformance!(@durable |folder: &::std::path::Path| $open(folder).unwrap());
+
+        $crate::ledger_rules! { $open, check_exclusive;
+            durability:
+                a_ledger_that_is_open_is_busy,
+        }
+    };
+    (@durable $open:expr) => {
         $crate::ledger_conformance!(@rules $open);
 
         $crate::ledger_rules! { $open, check_reopening;
             durability:
                 what_was_written_is_there_after_reopening,
-                two_handles_see_what_each_other_wrote,
         }
 
         #[test]
@@ -171,6 +187,16 @@ pub fn check<F: Future<Output = ()>>(open: fn(&Path) -> Handle, rule: impl FnOnc
 pub fn check_reopening<F: Future<Output = ()>>(
     open: fn(&Path) -> Handle,
     rule: impl FnOnce(Box<dyn Fn() -> Handle>) -> F,
+) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_path_buf();
+    pollster::block_on(rule(Box::new(move || open(&path))));
+}
+
+/// Runs a rule on a new ledger that only one may have open, and that the rule may try to open as often as it likes.
+pub fn check_exclusive<F: Future<Output = ()>>(
+    open: fn(&Path) -> Result<Handle, LedgerError>,
+    rule: impl FnOnce(Box<dyn Fn() -> Result<Handle, LedgerError>>) -> F,
 ) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_path_buf();

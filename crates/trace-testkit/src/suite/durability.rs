@@ -1,5 +1,7 @@
 //! What a ledger owes that outlives its handles.
 
+use std::sync::Arc;
+
 use trace_model::{
     Entity,
     ledger::LedgerError,
@@ -38,4 +40,18 @@ pub async fn two_handles_see_what_each_other_wrote(open: Box<dyn Fn() -> Handle>
     let again = BoundaryRows::of_launch(LaunchChange::Updated(samples::launch(1)));
     let ended = LedgerError::Conflict { entity: Entity::Launch, id: end.header.id.to_string(), reason: "it has ended" };
     assert_refused(one.apply(&again).await, &ended);
+}
+
+/// While a ledger that only one may have is open, another opening is told who stands in its way; it succeeds as soon as
+/// the last handle is gone.
+pub async fn a_ledger_that_is_open_is_busy(open: Box<dyn Fn() -> Result<Handle, LedgerError>>) {
+    let first = open().unwrap();
+    let last = Arc::clone(&first);
+    drop(first);
+    let error = open().expect_err("the ledger is open");
+    assert!(matches!(&error, LedgerError::Busy { place } if !place.is_empty()), "{error:?}");
+    last.apply(&samples::beginning(1)).await.unwrap();
+    drop(last);
+    let again = open().unwrap();
+    assert_eq!(again.launch(samples::launch_id(1)).await.unwrap(), samples::launch(1));
 }
