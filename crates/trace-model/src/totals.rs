@@ -41,8 +41,8 @@ impl Totals {
     /// * A record whose numbers are a lower bound is covered by an exact remainder of the same launch in its own or a
     ///   later turn, if that is among the records: the remainder holds what the record lacks. Turn ids of one launch
     ///   ascend. A remainder that is a lower bound itself is covered by nothing: its process stated no whole total.
-    /// * The requests are unknown where a record that is no single request holds prompt tokens: there were requests
-    ///   that no record shows.
+    /// * The requests are unknown where a record that is no single request holds prompt tokens, or does not know whether
+    ///   it does: there were, or may have been, requests that no record shows.
     pub fn of(rows: &[UsageRow]) -> Self {
         let counted = || rows.iter().filter(|row| row.replay_of.is_none()).map(|row| &row.record);
         let sum = |class: fn(&UsageRecord) -> Option<u64>| add_known(counted().map(class));
@@ -92,11 +92,14 @@ fn requests<'a>(mut records: impl Iterator<Item = &'a UsageRecord>) -> Option<u6
     let mut seen = false;
     let count = records.try_fold(0_u64, |count, record| {
         let report = &record.report;
+        if report.origin() == UsageOrigin::Cost {
+            return Some(count);
+        }
+        seen = true;
         let prompt = add_known([report.input_tokens, report.cache_read_tokens, report.cache_write_tokens]);
-        seen |= report.origin() != UsageOrigin::Cost;
         match report.grain {
             Grain::Request => Some(count + 1),
-            Grain::Turn | Grain::Session => (prompt.unwrap_or(0) == 0).then_some(count),
+            Grain::Turn | Grain::Session => (prompt == Some(0)).then_some(count),
         }
     });
     count.filter(|_| seen)
@@ -160,6 +163,16 @@ mod tests {
             row("msg_1", 1, Grain::Request, Quality::LowerBound, 100, 1),
             row("remainder:1:m", 1, Grain::Turn, Quality::Exact, 100, 50),
         ];
+        assert_eq!(Totals::of(&rows).requests, None);
+    }
+
+    #[test]
+    fn where_nothing_is_known_of_a_turn_its_requests_are_unknown_and_not_zero() {
+        let mut unstated = row("remainder:1:m", 1, Grain::Turn, Quality::LowerBound, 0, 0);
+        (unstated.record.report.input_tokens, unstated.record.report.output_tokens) = (None, None);
+        let totals = Totals::of(&[unstated.clone()]);
+        assert_eq!((totals.requests, totals.total_tokens, totals.quality), (None, None, Quality::LowerBound));
+        let rows = [row("msg_1", 1, Grain::Request, Quality::Exact, 100, 1), unstated];
         assert_eq!(Totals::of(&rows).requests, None);
     }
 
