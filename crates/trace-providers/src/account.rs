@@ -25,8 +25,11 @@ use trace_model::{
     words::{Grain, Quality},
 };
 
-/// The four classes of tokens: input, cache read, cache write, output.
-pub(crate) type Classes = [Option<u64>; 4];
+/// What adds up: the four classes of tokens (input, cache read, cache write, output), and how much of the output is thinking.
+pub(crate) type Figures = [Option<u64>; 5];
+
+/// Nothing was spent; whether any of it would have been thinking is not known.
+const NOTHING: Figures = [Some(0), Some(0), Some(0), Some(0), None];
 
 /// How many models an account tells apart; further ones count together, as one of an unknown name.
 const MAX_MODELS: usize = 256;
@@ -47,21 +50,23 @@ pub(crate) struct Statement {
     /// The running total by model; `None` where the provider states none.
     pub(crate) models: Option<Vec<ModelTotal>>,
     /// What the main agent's requests of this turn alone add up to.
-    pub(crate) turn: Option<Classes>,
+    pub(crate) turn: Option<Figures>,
     /// The running total of the cost.
     pub(crate) cost: Option<NanoUsd>,
     /// The model of the main agent.
     pub(crate) main_model: Option<String>,
     /// Whether a figure of it is there and cannot be read.
     pub(crate) is_illegible: bool,
+    /// Whether it is known to leave out something that was spent.
+    pub(crate) leaves_out: bool,
 }
 
 /// What is stated of one model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ModelTotal {
     /// The model as the provider names it.
     pub(crate) model: String,
-    pub(crate) classes: Classes,
+    pub(crate) figures: Figures,
     pub(crate) cost: Option<NanoUsd>,
     pub(crate) context_window: Option<u64>,
 }
@@ -94,13 +99,13 @@ pub(crate) struct Account {
     since_turn: Option<u64>,
     remainders: VecDeque<Remainder>,
     /// The last total of each model.
-    totals: BTreeMap<String, Classes>,
+    totals: BTreeMap<String, Figures>,
     cost: NanoUsd,
     context_windows: BTreeMap<String, u64>,
 }
 
 /// A sum of tokens. It is signed because a correction may take away what was counted elsewhere.
-type Sum = [i128; 4];
+type Sum = [i128; 5];
 
 /// Sums by the base name of the model, with the money of the remainders.
 #[derive(Debug, Default)]
@@ -129,22 +134,22 @@ fn add(sum: &mut Sum, other: Sum) {
     }
 }
 
-/// Returns what `new` is more than `old`, class by class; unknown counts as nothing.
-fn difference(new: Classes, old: Classes) -> Sum {
-    let known = |classes: Classes| classes.map(|class| i128::from(class.unwrap_or(0)));
+/// Returns what `new` is more than `old`, figure by figure; unknown counts as nothing.
+fn difference(new: Figures, old: Figures) -> Sum {
+    let known = |figures: Figures| figures.map(|figure| i128::from(figure.unwrap_or(0)));
     let mut sum = known(new);
-    add(&mut sum, known(old).map(|class| -class));
+    add(&mut sum, known(old).map(|figure| -figure));
     sum
 }
 
 /// Returns what a stated figure is more than the sum, and whether the sum is more than the figure.
-fn beyond(stated: Classes, sum: Sum) -> (Classes, bool) {
+fn beyond(stated: Figures, sum: Sum) -> (Figures, bool) {
     let mut rest = stated;
     let mut contradicted = false;
-    for (class, sum) in rest.iter_mut().zip(sum) {
+    for (figure, sum) in rest.iter_mut().zip(sum) {
         let sum = u64::try_from(sum.max(0)).unwrap_or(u64::MAX);
-        contradicted |= class.is_some_and(|class| class < sum);
-        *class = class.map(|class| class.saturating_sub(sum));
+        contradicted |= figure.is_some_and(|figure| figure < sum);
+        *figure = figure.map(|figure| figure.saturating_sub(sum));
     }
     (rest, contradicted)
 }
@@ -154,7 +159,7 @@ fn beyond(stated: Classes, sum: Sum) -> (Classes, bool) {
 struct Remainder {
     turn: u64,
     model: String,
-    rest: Classes,
+    rest: Figures,
 }
 
 impl Account {
@@ -182,12 +187,26 @@ impl Account {
         self.since = Ledger::default();
         self.since_by_main = Sum::default();
         self.count_from_zero();
-        let model = unsettled?;
-        self.statements += 1;
-        let owed = ModelTotal { model, classes: Classes::default(), cost: None, context_window: None };
-        let remainder = self.remainder(owed, Quality::LowerBound);
+        let remainder = self.leave_unstated(unsettled?);
         self.count_from_zero();
         Some(remainder)
+    }
+
+    /// Notes that nobody states what was spent on the model since the last statement.
+    ///
+    /// A remainder without any figure says that there may be more than the records show.
+    pub(crate) fn leave_unstated(&mut self, model: String) -> UsageReport {
+        self.statements += 1;
+        self.since_turn = None;
+        self.remainder(ModelTotal { model, ..ModelTotal::default() }, Quality::LowerBound)
+    }
+
+    /// Notes that the process goes on from a total that the provider had stated before this launch.
+    ///
+    /// It is in no record: the next total is that much more than the records of the launch.
+    pub(crate) fn go_on_from(&mut self, total: ModelTotal) {
+        add(&mut self.before.entry(base_model(&total.model)).0, difference(total.figures, Figures::default()));
+        self.remember(&[total]);
     }
 
     fn count_from_zero(&mut self) {
@@ -198,7 +217,7 @@ impl Account {
     }
 
     /// Notes that a record first seen at `seen` now says `new` where it said `old`.
-    pub(crate) fn change(&mut self, seen: Moment, by_main: bool, model: &str, old: Classes, new: Classes) {
+    pub(crate) fn change(&mut self, seen: Moment, by_main: bool, model: &str, old: Figures, new: Figures) {
         if seen.process != self.process {
             return;
         }
@@ -235,28 +254,31 @@ impl Account {
     /// * Where there is no running total, the figure for the turn leaves out subagents and side requests. So the
     ///   remainder is what this figure holds beyond the main agent's requests of the turn, and a lower bound.
     /// * Where the records add up to more than the total, they stay what they are and are a lower bound.
-    /// * So they are where a figure of the total cannot be read or is missing, and where the total is that of a new
+    /// * So they are where the total leaves something out, where a figure of it cannot be read or is missing, and where the total is that of a new
     ///   process and an earlier turn was left without one: which of the two spent the requests is not known.
     pub(crate) fn settle(&mut self, statement: Statement) -> Settled {
         self.statements += 1;
         let main_model = statement.main_model;
         let has_models = statement.models.is_some();
         let models = merge_by_base(statement.models.unwrap_or_default());
-        let stated_nothing = statement.turn.is_none_or(|turn| turn.iter().flatten().all(|class| *class == 0))
+        let stated_nothing = statement.turn.is_none_or(|turn| turn.iter().flatten().all(|figure| *figure == 0))
             && self.since.sum(|_| true).0 == Sum::default();
         let left_a_turn = self.since_turn.take().is_some_and(|turn| turn < self.turn);
         let is_of_new_process = self.is_of_new_process(&models, statement.cost);
         if is_of_new_process {
             self.count_from_zero();
         }
-        let is_whole = |total: &ModelTotal| matches!(total.classes, [Some(_), .., Some(_)]);
-        let is_doubtful = statement.is_illegible || (is_of_new_process && left_a_turn) || !models.iter().all(is_whole);
+        let is_whole = |total: &ModelTotal| matches!(total.figures, [Some(_), _, _, Some(_), _]);
+        let is_doubtful = statement.is_illegible
+            || statement.leaves_out
+            || (is_of_new_process && left_a_turn)
+            || !models.iter().all(is_whole);
         let cost = statement.cost.map(|cost| cost.saturating_sub(self.cost));
         self.cost = self.cost.max(statement.cost.unwrap_or_default());
         let rest_of_cost = statement.cost.map(|cost| cost.saturating_sub(self.before.sum(|_| true).1));
-        let of_main = |classes: Classes| ModelTotal {
+        let of_main = |figures: Figures| ModelTotal {
             model: main_model.clone().unwrap_or_default(),
-            classes,
+            figures,
             cost: rest_of_cost,
             context_window: None,
         };
@@ -264,10 +286,10 @@ impl Account {
             let (owed, contradicted) = self.beyond_records(&models, main_model.as_deref(), statement.cost);
             (owed, contradicted, if contradicted || is_doubtful { Quality::LowerBound } else { Quality::Exact })
         } else if has_models && stated_nothing && !is_doubtful {
-            (Vec::from([of_main([Some(0); 4])]), false, Quality::Exact)
+            (Vec::from([of_main(NOTHING)]), false, Quality::Exact)
         } else {
-            let (classes, contradicted) = beyond(statement.turn.unwrap_or_default(), self.since_by_main);
-            let owed = (statement.turn.is_some() || statement.cost.is_some()).then(|| of_main(classes));
+            let (figures, contradicted) = beyond(statement.turn.unwrap_or_default(), self.since_by_main);
+            let owed = (statement.turn.is_some() || statement.cost.is_some()).then(|| of_main(figures));
             (owed.into_iter().collect(), contradicted, Quality::LowerBound)
         };
         for (model, (sum, _)) in mem::take(&mut self.since).0 {
@@ -288,7 +310,7 @@ impl Account {
         }
         models.iter().any(|total| {
             let before = self.totals.get(base_model(&total.model)).copied().unwrap_or_default();
-            total.classes.iter().zip(before).any(|(class, before)| class.is_some() && *class < before)
+            total.figures.iter().zip(before).any(|(figure, before)| figure.is_some() && *figure < before)
         })
     }
 
@@ -311,12 +333,12 @@ impl Account {
             let belongs = |model: &str| model == base || (is_main && !named.contains(model));
             let (mut sum, spent) = self.before.sum(belongs);
             add(&mut sum, self.since.sum(belongs).0);
-            let (classes, less) = beyond(total.classes, sum);
+            let (figures, less) = beyond(total.figures, sum);
             contradicted |= less;
             // The main model bears what no model's own figure tells.
             let untold = cost.filter(|_| is_main).map(|cost| cost.saturating_sub(stated_costs));
             let cost = total.cost.or(untold).map(|cost| cost.saturating_sub(spent));
-            ModelTotal { classes, cost, ..total.clone() }
+            ModelTotal { figures, cost, ..total.clone() }
         });
         (owed.collect(), contradicted)
     }
@@ -325,7 +347,7 @@ impl Account {
         for total in models {
             let base = base_model(&total.model);
             if self.totals.len() < MAX_MODELS || self.totals.contains_key(base) {
-                self.totals.insert(String::from(base), total.classes);
+                self.totals.insert(String::from(base), total.figures);
                 if let Some(window) = total.context_window {
                     self.context_windows.insert(String::from(base), window);
                 }
@@ -337,19 +359,20 @@ impl Account {
     fn remainder(&mut self, owed: ModelTotal, quality: Quality) -> UsageReport {
         let base = base_model(&owed.model);
         let (sum, cost) = self.before.entry(base);
-        add(sum, difference(owed.classes, Classes::default()));
+        add(sum, difference(owed.figures, Figures::default()));
         *cost = cost.saturating_add(owed.cost.unwrap_or_default());
         let key = UsageOrigin::remainder_key(self.statements, if base.is_empty() { "unknown" } else { base });
         if self.remainders.len() == MAX_REMAINDERS {
             self.remainders.pop_front();
         }
-        self.remainders.push_back(Remainder { turn: self.turn, model: String::from(base), rest: owed.classes });
-        let [input_tokens, cache_read_tokens, cache_write_tokens, output_tokens] = owed.classes;
+        self.remainders.push_back(Remainder { turn: self.turn, model: String::from(base), rest: owed.figures });
+        let [input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, reasoning_tokens] = owed.figures;
         UsageReport {
             input_tokens,
             cache_read_tokens,
             cache_write_tokens,
             output_tokens,
+            reasoning_tokens,
             context_window_tokens: owed.context_window,
             reported_cost_usd: owed.cost,
             model: Some(owed.model).filter(|model| !model.is_empty()),
@@ -367,8 +390,8 @@ fn merge_by_base(models: Vec<ModelTotal>) -> Vec<ModelTotal> {
         let position = *positions.entry(String::from(base_model(&total.model))).or_insert(next);
         match merged.get_mut(position) {
             Some(first) => {
-                for (sum, class) in first.classes.iter_mut().zip(total.classes) {
-                    *sum = [*sum, class].into_iter().flatten().reduce(u64::saturating_add);
+                for (sum, figure) in first.figures.iter_mut().zip(total.figures) {
+                    *sum = [*sum, figure].into_iter().flatten().reduce(u64::saturating_add);
                 }
                 first.cost = [first.cost, total.cost].into_iter().flatten().reduce(NanoUsd::saturating_add);
                 first.context_window = first.context_window.max(total.context_window);

@@ -1,17 +1,22 @@
-//! The interpreter of a provider's output, and the part of it that all providers of one object a line share.
+//! The interpreters, and the part of them that all providers of one object a line share.
 
-use alloc::{boxed::Box, vec::Vec};
+use alloc::{boxed::Box, string::String, vec::Vec};
 use core::fmt;
 
 use trace_model::{span::ByteSpan, words::Provider};
 
 use crate::{
     claude::stream::ClaudeStream,
+    codex::exec::CodexExec,
     json::Json,
     lines::{Line, LineSplitter},
     observation::{Note, NoteKind, Observation},
+    recognise::SessionStart,
     record::{Found, read_line},
 };
+
+/// The formats that are interpreted. A further one is one more line here, and one more folder of rules.
+static FORMATS: [Format; 2] = [Format::of::<ClaudeStream>(), Format::of::<CodexExec>()];
 
 /// Reads what one provider prints.
 ///
@@ -26,17 +31,59 @@ pub trait Interpreter: fmt::Debug + Send {
 }
 
 /// Returns an interpreter for what the provider prints in its JSON mode, or `None` for one whose output is kept raw only.
-pub fn interpreter_for(provider: &Provider) -> Option<Box<dyn Interpreter>> {
-    match provider {
-        Provider::Claude => Some(Box::new(JsonLines::<ClaudeStream>::default())),
-        _ => None,
+///
+/// `start` is what the command tells about the provider's session: [`SessionStart::of_command`].
+pub fn interpreter_for(provider: &Provider, start: SessionStart) -> Option<Box<dyn Interpreter>> {
+    Format::of_provider(provider).map(|format| (format.interpreter)(start))
+}
+
+/// What a program prints in its JSON mode, as far as those need to know it who do not know the provider.
+#[derive(Debug)]
+pub(crate) struct Format {
+    pub(crate) provider: Provider,
+    /// See [`Records::is_record`].
+    pub(crate) is_record: fn(Json<'_>) -> bool,
+    /// See [`Records::session_id`].
+    pub(crate) session_id: fn(Json<'_>) -> Option<String>,
+    interpreter: fn(SessionStart) -> Box<dyn Interpreter>,
+}
+
+impl Format {
+    const fn of<R: Records + 'static>() -> Self {
+        Self {
+            provider: R::PROVIDER,
+            is_record: R::is_record,
+            session_id: R::session_id,
+            interpreter: |start| Box::new(JsonLines { lines: LineSplitter::default(), rules: R::new(start) }),
+        }
+    }
+
+    /// Returns the format of a provider.
+    pub(crate) fn of_provider(provider: &Provider) -> Option<&'static Self> {
+        FORMATS.iter().find(|format| format.provider == *provider)
+    }
+
+    /// Returns the format that the object is a line of.
+    pub(crate) fn of_record(json: Json<'_>) -> Option<&'static Self> {
+        FORMATS.iter().find(|format| (format.is_record)(json))
     }
 }
 
 /// A provider's rules: what each object that it prints on a line means.
 pub(crate) trait Records: fmt::Debug + Send {
-    /// Tells whether an object found inside of a broken line is one that the provider would print as a line.
+    /// Whose rules they are.
+    const PROVIDER: Provider;
+
+    /// Returns the rules for an output of which nothing was seen.
+    fn new(start: SessionStart) -> Self;
+
+    /// Tells whether the provider would print the object as a line, and no other provider would.
+    ///
+    /// It decides whose a stream is, and what of a broken line is saved.
     fn is_record(json: Json<'_>) -> bool;
+
+    /// Returns the session id that the object tells.
+    fn session_id(json: Json<'_>) -> Option<String>;
 
     /// Takes one object and adds what it says to `out`.
     fn record(&mut self, json: Json<'_>, span: ByteSpan, out: &mut Vec<Observation>);
@@ -46,7 +93,7 @@ pub(crate) trait Records: fmt::Debug + Send {
 }
 
 /// The interpreter of an output with one JSON object a line.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct JsonLines<R> {
     lines: LineSplitter,
     rules: R,

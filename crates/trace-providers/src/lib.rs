@@ -6,8 +6,8 @@
 //! Three layers, each knowing only the one below it:
 //!
 //! * bytes to lines to JSON objects, the same for every provider that prints one object a line;
-//! * a provider's rules: what each of its objects means, in a folder of its own with the sources of each rule. Today
-//!   that is Claude Code's `stream-json`;
+//! * a provider's rules: what each of its objects means, in a folder of its own with the sources of each rule:
+//!   Claude Code's `stream-json`, and Codex's `exec --json`;
 //! * the choice between providers: [`interpreter_for`], [`recognise`] and [`SessionScanner`].
 //!
 //! Memory is bounded whatever comes in: by the longest line that is held ([`MAX_LINE`]) and by how much is remembered
@@ -15,9 +15,9 @@
 //!
 //! ```
 //! use trace_model::{turn::Outcome, words::Provider};
-//! use trace_providers::{Observation, interpreter_for};
+//! use trace_providers::{Observation, interpreter_for, recognise::SessionStart};
 //!
-//! let mut interpreter = interpreter_for(&Provider::Claude).expect("Claude Code is interpreted");
+//! let mut interpreter = interpreter_for(&Provider::Claude, SessionStart::New).expect("Claude Code is interpreted");
 //! let mut observations = Vec::new();
 //! interpreter.push(br#"{"type":"result","subtype":"succ"#, &mut observations);
 //! interpreter.push(b"ess\",\"is_error\":true,\"result\":\"API Error: 400\"}\n", &mut observations);
@@ -34,6 +34,7 @@ extern crate std;
 
 mod account;
 mod claude;
+mod codex;
 mod interpreter;
 mod json;
 mod lines;
@@ -41,6 +42,8 @@ mod observation;
 mod recent;
 pub mod recognise;
 mod record;
+mod result_text;
+mod saying;
 mod session;
 
 pub use interpreter::{Interpreter, interpreter_for};

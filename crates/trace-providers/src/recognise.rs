@@ -1,9 +1,9 @@
-//! Which provider it is.
+//! Which provider it is, and whether its session is a new one.
 
 use trace_model::words::Provider;
 
 use crate::{
-    claude,
+    interpreter::Format,
     json::Json,
     lines::{Line, LineSplitter},
 };
@@ -60,6 +60,37 @@ fn program(word: &str) -> &str {
     let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
     let name = name.split('@').next().filter(|name| !name.is_empty()).unwrap_or(name);
     [".exe", ".cmd", ".js", ".mjs"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
+}
+
+/// Whether a command begins a session of the provider or goes on with one.
+///
+/// It matters where a provider counts what a session spends over all of its processes: what the session had spent before
+/// stands in no output of the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum SessionStart {
+    /// The session begins, as far as is known.
+    #[default]
+    New,
+    /// The session was there before.
+    Resumed,
+}
+
+impl SessionStart {
+    /// Returns what the command tells.
+    ///
+    /// Codex resumes with the word `resume` (`codex exec resume ID`, `codex exec --json resume --last`), which it takes
+    /// for its command wherever a prompt could stand. Should another argument be that word, then less is known of the
+    /// usage than could be, and nothing wrong.
+    ///
+    /// ```
+    /// use trace_providers::recognise::SessionStart;
+    ///
+    /// assert_eq!(SessionStart::of_command(&["codex", "exec", "--json", "resume", "--last"]), SessionStart::Resumed);
+    /// assert_eq!(SessionStart::of_command(&["codex", "exec", "--json", "resume the work"]), SessionStart::New);
+    /// ```
+    pub fn of_command(argv: &[impl AsRef<str>]) -> Self {
+        if argv.iter().skip(1).any(|word| word.as_ref() == "resume") { Self::Resumed } else { Self::New }
+    }
 }
 
 /// What is known about the provider of a stream.
@@ -137,8 +168,8 @@ impl StreamRecogniser {
                     if let Ok(text) = str::from_utf8(line.bytes)
                         && let Ok(json) = Json::object(text)
                     {
-                        if claude::is_record(json) {
-                            *recognition = Recognition::Decided(Provider::Claude);
+                        if let Some(format) = Format::of_record(json) {
+                            *recognition = Recognition::Decided(format.provider.clone());
                             return;
                         }
                         *foreign += 1;

@@ -5,7 +5,7 @@ use alloc::string::String;
 use trace_model::{event::Receipt, words::Provider};
 
 use crate::{
-    claude,
+    interpreter::Format,
     json::Json,
     lines::{Line, LineSplitter},
 };
@@ -37,8 +37,8 @@ pub struct SessionScanner {
 impl SessionScanner {
     /// Returns a scanner for the output of that provider.
     ///
-    /// Claude Code names its session on its `init` line. For any other provider it is the first string that is not empty
-    /// at `session_id`, `sessionId`, `sessionID`, `thread_id`, `/stream_event/event/session_id` or `/params/thread/id`.
+    /// Claude Code names its session on its `init` line, Codex on `thread.started`. For a provider whose output is not
+    /// interpreted it is the first string that is not empty at `session_id`, `sessionId`, `sessionID`, `thread_id`, `/stream_event/event/session_id` or `/params/thread/id`.
     pub const fn new(provider: Provider) -> Self {
         Self { provider, lines: LineSplitter::with_limit(LOOK_AHEAD), left: LOOK_AHEAD }
     }
@@ -67,9 +67,9 @@ impl SessionScanner {
                 && let Ok(text) = str::from_utf8(line.bytes)
                 && let Ok(json) = Json::object(text)
             {
-                session = match provider {
-                    Provider::Claude => claude::session_id(json),
-                    _ => by_place(json),
+                session = match Format::of_provider(provider) {
+                    Some(format) => (format.session_id)(json),
+                    None => by_place(json),
                 };
             }
         });

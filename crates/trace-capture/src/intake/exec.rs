@@ -31,6 +31,7 @@ mod streams;
 mod turns;
 
 use std::{
+    borrow::Cow,
     ffi::OsString,
     io::{self, Read, Write as _},
     iter,
@@ -47,7 +48,10 @@ use trace_model::{
     turn::Outcome,
     words::{OutputStream, Provider},
 };
-use trace_providers::{Note, interpreter_for, recognise};
+use trace_providers::{
+    Note, interpreter_for,
+    recognise::{self, SessionStart},
+};
 
 use self::{
     process::Process,
@@ -102,8 +106,16 @@ impl AgentCommand {
 
     /// Returns the provider that the command is known to be of.
     pub fn provider(&self) -> Option<Provider> {
-        let words = iter::once(&self.program).chain(&self.arguments);
-        recognise::by_command(&words.map(|word| word.to_string_lossy()).collect::<Vec<_>>())
+        recognise::by_command(&self.words())
+    }
+
+    /// Returns whether the command goes on with a session of the provider, as far as it tells.
+    pub fn session_start(&self) -> SessionStart {
+        SessionStart::of_command(&self.words())
+    }
+
+    fn words(&self) -> Vec<Cow<'_, str>> {
+        iter::once(&self.program).chain(&self.arguments).map(|word| word.to_string_lossy()).collect()
     }
 }
 
@@ -229,7 +241,8 @@ impl Exec {
     /// started is no error but one of the ends of a process.
     pub fn run(self, launch: Option<&ExecLaunch>) -> Result<ExecReport, ExecError> {
         let Self { command, input, outputs, provider } = self;
-        let named = || command.provider().filter(|provider| interpreter_for(provider).is_some());
+        let start = command.session_start();
+        let named = || command.provider().filter(|provider| interpreter_for(provider, start).is_some());
         let provider = provider.or_else(named);
         let mut command = command.to_command();
         let (watch, news) = process::exit_news().map_err(ExecError::NotStarted)?;
@@ -244,7 +257,7 @@ impl Exec {
                 Some(launch) => {
                     launch.name_in(&mut command);
                     let tees = outputs.connect(&mut command).map_err(ExecError::NotStarted)?;
-                    Reading::start(scope, launch, tees, &watch, provider.as_ref())?
+                    Reading::start(scope, launch, tees, &watch, provider.as_ref(), start)?
                 }
             };
             let started = command.spawn();

@@ -2,13 +2,13 @@
 //!
 //! A tool call is an item that starts on the `assistant` line and is completed by the `tool_result` on a `user` line, or,
 //! for tools that the server runs, by a `…_tool_result` block on a later `assistant` line. A call of the `Bash` tool is a
-//! command: its text is what a shell is given. Pictures and documents are told by type and size and not copied.
+//! command: its text is what a shell is given.
 
-use alloc::{format, string::String, vec, vec::Vec};
+use alloc::{string::String, vec};
 
 use trace_model::event::{ConversationEvent, Item, ItemStatus};
 
-use crate::{json::Json, recent::Recent};
+use crate::{json::Json, recent::Recent, result_text::text_of_result};
 
 /// The items that were started and not completed.
 #[derive(Debug, Default)]
@@ -146,34 +146,4 @@ impl OpenItems {
         }
         ConversationEvent::ItemCompleted { turn_id: None, item }
     }
-}
-
-/// Returns what a tool answered, as text.
-fn text_of_result(content: Json<'_>) -> String {
-    if let Some(text) = content.text() {
-        return text.into_owned();
-    }
-    let mut pieces: Vec<String> = Vec::new();
-    content.for_each_element(|block| pieces.push(text_of_block(block)));
-    // A result of another kind, such as the error object of a server's tool, is shown as it is.
-    if pieces.is_empty() && content.source() != "[]" { String::from(content.source()) } else { pieces.join("\n") }
-}
-
-fn text_of_block(block: Json<'_>) -> String {
-    let [kind, text, source] = block.fields(["type", "text", "source"]);
-    let kind = kind.and_then(Json::text).unwrap_or_default();
-    if kind == "text" {
-        return text.and_then(Json::text).unwrap_or_default().into_owned();
-    }
-    let [media_type, data] = source.map(|source| source.fields(["media_type", "data"])).unwrap_or_default();
-    let media_type = media_type.and_then(Json::text).unwrap_or_default();
-    match data.and_then(Json::text) {
-        Some(data) => format!("[{kind} {media_type}, {} bytes]", decoded_len(&data)),
-        None => format!("[{kind}]"),
-    }
-}
-
-/// Returns how many bytes a Base64 text stands for.
-fn decoded_len(base64: &str) -> usize {
-    base64.trim_end_matches('=').len() / 4 * 3 + base64.trim_end_matches('=').len() % 4 * 3 / 4
 }

@@ -21,7 +21,7 @@ use trace_model::{
 
 use super::SYNTHETIC_MODEL;
 use crate::{
-    account::{Account, Classes, Moment},
+    account::{Account, Figures, Moment},
     json::Json,
     recent::Recent,
 };
@@ -35,10 +35,9 @@ const UNIQUE_ID: usize = 20;
 /// What one line says that a request cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Usage {
-    classes: Classes,
+    figures: Figures,
     write_5m: Option<u64>,
     write_1h: Option<u64>,
-    thinking: Option<u64>,
 }
 
 impl Usage {
@@ -58,30 +57,30 @@ impl Usage {
         let thinking = output_details.and_then(|details| details.field("thinking_tokens"));
         let number = |field: Option<Json<'_>>| field.and_then(Json::number);
         Self {
-            classes: [input, cache_read, cache_write, output].map(number),
+            figures: [input, cache_read, cache_write, output, thinking].map(number),
             write_5m: number(five_minutes),
             write_1h: number(one_hour),
-            thinking: number(thinking),
         }
     }
 
-    /// Returns the four classes.
-    pub(super) const fn classes(&self) -> Classes {
-        self.classes
+    /// Returns what adds up.
+    pub(super) const fn figures(&self) -> Figures {
+        self.figures
+    }
+
+    /// Forgets how much of the output is thinking.
+    const fn without_thinking(self) -> Self {
+        let [input, cache_read, cache_write, output, _] = self.figures;
+        Self { figures: [input, cache_read, cache_write, output, None], ..self }
     }
 
     /// Joins two lines, number by number.
     fn join(self, other: Self, one: fn(Option<u64>, Option<u64>) -> Option<u64>) -> Self {
-        let mut classes = self.classes;
-        for (class, other) in classes.iter_mut().zip(other.classes) {
-            *class = one(*class, other);
+        let mut figures = self.figures;
+        for (figure, other) in figures.iter_mut().zip(other.figures) {
+            *figure = one(*figure, other);
         }
-        Self {
-            classes,
-            write_5m: one(self.write_5m, other.write_5m),
-            write_1h: one(self.write_1h, other.write_1h),
-            thinking: one(self.thinking, other.thinking),
-        }
+        Self { figures, write_5m: one(self.write_5m, other.write_5m), write_1h: one(self.write_1h, other.write_1h) }
     }
 }
 
@@ -124,9 +123,8 @@ struct Reply {
 impl Replies {
     /// Takes a line that holds a reply or a part of one, and returns what it changes.
     pub(super) fn line(&mut self, message: Message<'_>, agent: &Agent, account: &mut Account) -> Option<UsageReport> {
-        let usage = message.usage.map(Usage::read).unwrap_or_default();
-        // Only message_delta tells it.
-        let usage = Usage { thinking: None, ..usage };
+        // Only message_delta tells what was thinking.
+        let usage = message.usage.map(Usage::read).unwrap_or_default().without_thinking();
         let Some(reply) = self.replies.get_mut(message.id) else {
             let reply = Reply {
                 agent: agent.clone(),
@@ -156,7 +154,7 @@ impl Replies {
     pub(super) fn delta(&mut self, id: &str, usage: Json<'_>, account: &mut Account) -> Option<UsageReport> {
         let reply = self.replies.get_mut(id)?;
         let usage = Usage::read(usage);
-        let [.., output] = usage.classes;
+        let [_, _, _, output, _] = usage.figures;
         let joined = usage.join(reply.usage, Option::or);
         let is_exact = reply.is_exact || output.is_some();
         (joined != reply.usage || is_exact != reply.is_exact).then(|| {
@@ -177,15 +175,15 @@ impl Replies {
 impl Reply {
     fn change(&mut self, usage: Usage, account: &mut Account) {
         let model = self.model.as_deref().unwrap_or_default();
-        account.change(self.seen, self.agent.is_main(), model, self.usage.classes, usage.classes);
+        account.change(self.seen, self.agent.is_main(), model, self.usage.figures, usage.figures);
         self.usage = usage;
     }
 
     fn report(&self, id: &str, account: &Account) -> UsageReport {
-        let [input_tokens, cache_read_tokens, cache_write_tokens, output_tokens] = self.usage.classes;
-        let quality = match self.usage.classes {
+        let [input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, reasoning_tokens] = self.usage.figures;
+        let quality = match self.usage.figures {
             _ if self.is_exact => Quality::Exact,
-            [None, None, None, None] => Quality::Unknown,
+            [None, None, None, None, None] => Quality::Unknown,
             _ => Quality::LowerBound,
         };
         let cached = [cache_read_tokens, cache_write_tokens].into_iter().flatten();
@@ -200,7 +198,7 @@ impl Reply {
             cache_write_5m_tokens: self.usage.write_5m,
             cache_write_1h_tokens: self.usage.write_1h,
             output_tokens,
-            reasoning_tokens: self.usage.thinking,
+            reasoning_tokens,
             context_tokens: input_tokens.map(|input| cached.fold(input, u64::saturating_add)),
             context_window_tokens: self.model.as_deref().and_then(|model| account.context_window(model)),
             reported_cost_usd: None,

@@ -44,10 +44,11 @@ impl TurnResult {
         let model_usage = model_usage.filter(|models| models.source().starts_with('{'));
         let statement = Statement {
             models: model_usage.map(|models| model_totals(models, &mut is_illegible)),
-            turn: usage.map(|usage| Usage::read(usage).classes()),
+            turn: usage.map(|usage| Usage::read(usage).figures()),
             cost: total_cost.or(cost).and_then(money),
             main_model,
             is_illegible,
+            leaves_out: false,
         };
         let (error_code, errors) = if is_failed { errors(line, subtype) } else { Default::default() };
         Self {
@@ -90,12 +91,13 @@ fn model_totals(models: Json<'_>, is_illegible: &mut bool) -> Vec<ModelTotal> {
             *field = field.or(snake);
         }
         let [input, cache_read, cache_write, output, cost, window] = fields;
-        let figures = [input, cache_read, cache_write, output];
-        let classes = figures.map(|figure| figure.and_then(Json::number));
-        *is_illegible |= figures.iter().zip(classes).any(|(figure, class)| figure.is_some() && class.is_none());
+        let classes = [input, cache_read, cache_write, output];
+        *is_illegible |= classes.iter().flatten().any(|class| class.number().is_none());
+        let [input, cache_read, cache_write, output] = classes.map(|class| class.and_then(Json::number));
         totals.push(ModelTotal {
             model: String::from(model),
-            classes,
+            // How much of the output is thinking is not told.
+            figures: [input, cache_read, cache_write, output, None],
             cost: cost.and_then(money),
             context_window: window.and_then(Json::number),
         });

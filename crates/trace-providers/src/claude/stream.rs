@@ -17,20 +17,13 @@
 //! With partial messages the whole `assistant` lines come as well. Both are observed: `root_output` passes over a whole
 //! message after deltas.
 
-use alloc::{
-    borrow::Cow,
-    collections::BTreeSet,
-    format,
-    string::{String, ToString},
-    vec::Vec,
-};
+use alloc::{borrow::Cow, format, string::String, vec::Vec};
 
 use trace_model::{
-    context::Sha256Hex,
     event::{ConversationEvent, Receipt},
     span::ByteSpan,
     timestamp::Timestamp,
-    usage::{Agent, UsageReport},
+    usage::UsageReport,
     words::Provider,
 };
 
@@ -45,12 +38,14 @@ use crate::{
     account::Account,
     interpreter::Records,
     json::Json,
-    observation::{Note, NoteKind, Observation, Observed},
+    observation::{NoteKind, Observation},
     recent::Recent,
+    recognise::SessionStart,
+    saying::{LastError, Saying, UnknownTypes},
 };
 
-/// How many unknown types are noted. A stream of nothing but unknown types is no stream of Claude Code.
-const MAX_UNKNOWN_TYPES: usize = 64;
+/// The types of the lines that these rules can do something with, or know that they need not.
+const TYPES: [&str; 6] = ["system", "assistant", "user", "stream_event", "rate_limit_event", "result"];
 
 /// The rules of the stream, and what they remember of it.
 #[derive(Debug, Default)]
@@ -63,40 +58,35 @@ pub(crate) struct ClaudeStream {
     streaming: Recent<String>,
     items: OpenItems,
     account: Account,
-    /// The words of the last error, hashed: a result repeats them.
-    last_error: Option<Sha256Hex>,
-    unknown_types: BTreeSet<String>,
-}
-
-/// Where an observation comes from and goes to.
-struct Line<'o> {
-    agent: Agent,
-    span: ByteSpan,
-    out: &'o mut Vec<Observation>,
-}
-
-impl Line<'_> {
-    fn event(&mut self, event: ConversationEvent) {
-        self.out.push(Observation::Event(Observed { event, agent: self.agent.clone(), span: Some(self.span) }));
-    }
-
-    fn usage(&mut self, report: Option<UsageReport>) {
-        self.out.extend(report.map(Observation::Usage));
-    }
-
-    fn note(&mut self, kind: NoteKind, detail: String) {
-        self.out.push(Observation::Note(Note { offset: self.span.start(), kind, detail }));
-    }
+    /// A result repeats it.
+    last_error: LastError,
+    unknown_types: UnknownTypes,
 }
 
 impl Records for ClaudeStream {
+    const PROVIDER: Provider = Provider::Claude;
+
+    /// Each process counts from zero, whether it begins a session or resumes one.
+    fn new(_: SessionStart) -> Self {
+        Self::default()
+    }
+
+    /// A line has one of the types and names its session.
     fn is_record(json: Json<'_>) -> bool {
-        super::is_record(json)
+        let [kind, session] = json.fields(["type", "session_id"]);
+        kind.and_then(Json::text).is_some_and(|kind| TYPES.contains(&&*kind)) && session.and_then(Json::name).is_some()
+    }
+
+    /// An `init` tells it.
+    fn session_id(json: Json<'_>) -> Option<String> {
+        let [kind, subtype, session] = json.fields(["type", "subtype", "session_id"]);
+        let is = |field: Option<Json<'_>>, word: &str| field.and_then(Json::text).is_some_and(|text| text == word);
+        (is(kind, "system") && is(subtype, "init")).then(|| session.and_then(Json::name)).flatten()
     }
 
     fn record(&mut self, json: Json<'_>, span: ByteSpan, out: &mut Vec<Observation>) {
         let [kind, parent] = json.fields(["type", "parent_tool_use_id"]).map(|field| field.and_then(Json::name));
-        let mut line = Line { agent: self.agents.under(parent.as_deref()), span, out };
+        let mut line = Saying { agent: self.agents.under(parent.as_deref()), span, out };
         match kind.as_deref() {
             Some("system") => self.system(json, &mut line),
             Some("assistant") => self.assistant(json, &mut line),
@@ -104,7 +94,7 @@ impl Records for ClaudeStream {
             Some("stream_event") => self.stream_event(json, parent.as_deref().unwrap_or_default(), &mut line),
             Some("result") => self.result(json, &mut line),
             Some("rate_limit_event") => {}
-            kind => self.unknown(kind.unwrap_or_default(), &mut line),
+            kind => self.unknown_types.note(kind.unwrap_or_default(), &mut line),
         }
     }
 
@@ -119,20 +109,20 @@ impl ClaudeStream {
     fn begin_turn(&mut self, prompt: Option<Observation>, out: &mut Vec<Observation>) {
         if let Some(prompt) = prompt {
             self.account.begin_turn();
-            self.last_error = None;
+            self.last_error = LastError::default();
             out.push(prompt);
         }
     }
 
     /// Takes a line that the main agent's work on a prompt brings.
-    fn answered(&mut self, line: &mut Line<'_>) {
+    fn answered(&mut self, line: &mut Saying<'_>) {
         if line.agent.is_main() {
             let prompt = self.prompts.answered(line.span);
             self.begin_turn(prompt, line.out);
         }
     }
 
-    fn system(&mut self, json: Json<'_>, line: &mut Line<'_>) {
+    fn system(&mut self, json: Json<'_>, line: &mut Saying<'_>) {
         match json.field("subtype").and_then(Json::text).as_deref() {
             Some("init") => self.init(json, line),
             Some("task_started") => self.agents.started(json),
@@ -140,7 +130,7 @@ impl ClaudeStream {
         }
     }
 
-    fn init(&mut self, json: Json<'_>, line: &mut Line<'_>) {
+    fn init(&mut self, json: Json<'_>, line: &mut Saying<'_>) {
         let [session, model, version] =
             json.fields(["session_id", "model", "claude_code_version"]).map(|field| field.and_then(Json::name));
         let before = self.receipt.as_ref().and_then(|receipt| receipt.provider_session_id.as_deref());
@@ -163,7 +153,7 @@ impl ClaudeStream {
         }
     }
 
-    fn assistant(&mut self, json: Json<'_>, line: &mut Line<'_>) {
+    fn assistant(&mut self, json: Json<'_>, line: &mut Saying<'_>) {
         self.answered(line);
         let [message, error, api_error, at] = json.fields(["message", "error", "isApiErrorMessage", "timestamp"]);
         let [id, model, content, usage] =
@@ -183,34 +173,25 @@ impl ClaudeStream {
             self.blocks(message.id, content, line);
         }
         if let Some(code) = code {
-            self.error(code, content.map(words).unwrap_or_default(), line);
+            self.last_error.tell(code, content.map(words).unwrap_or_default(), line);
         }
         line.usage(report);
     }
 
-    /// Tells of an error, unless its words are those of the last one.
-    fn error(&mut self, code: String, message: String, line: &mut Line<'_>) {
-        let hash = Some(Sha256Hex::of(message.as_bytes()));
-        if self.last_error != hash {
-            self.last_error = hash;
-            line.event(ConversationEvent::Error { code, message });
-        }
-    }
-
-    fn usage_of(&mut self, message: Message<'_>, line: &mut Line<'_>) -> Option<UsageReport> {
+    fn usage_of(&mut self, message: Message<'_>, line: &mut Saying<'_>) -> Option<UsageReport> {
         if message.is_synthetic() {
             return None;
         }
         if message.id.is_empty() {
             if message.usage.is_some() {
-                line.note(NoteKind::UsageWithoutKey, String::from("a reply without an id"));
+                line.note(NoteKind::UsageWithoutKey, "a reply without an id");
             }
             return None;
         }
         self.replies.line(message, &line.agent, &mut self.account)
     }
 
-    fn blocks(&mut self, id: &str, content: Option<Json<'_>>, line: &mut Line<'_>) {
+    fn blocks(&mut self, id: &str, content: Option<Json<'_>>, line: &mut Saying<'_>) {
         let Some(content) = content else { return };
         let mut position = 0_u64;
         content.for_each_element(|block| {
@@ -222,12 +203,12 @@ impl ClaudeStream {
             match found {
                 Block::Event(event) => line.event(event),
                 Block::Silent => {}
-                Block::Unknown(kind) => self.unknown(&format!("content block {kind:?}"), line),
+                Block::Unknown(kind) => self.unknown_types.note(&format!("content block {kind:?}"), line),
             }
         });
     }
 
-    fn user(&mut self, json: Json<'_>, line: &mut Line<'_>) {
+    fn user(&mut self, json: Json<'_>, line: &mut Saying<'_>) {
         let [message, beside, is_replay, flags @ ..] = json.fields([
             "message",
             "tool_use_result",
@@ -260,7 +241,7 @@ impl ClaudeStream {
         }
     }
 
-    fn stream_event(&mut self, json: Json<'_>, parent: &str, line: &mut Line<'_>) {
+    fn stream_event(&mut self, json: Json<'_>, parent: &str, line: &mut Saying<'_>) {
         self.answered(line);
         let Some(event) = json.field("event") else { return };
         let [kind, message, delta, usage, error] = event.fields(["type", "message", "delta", "usage", "error"]);
@@ -275,7 +256,7 @@ impl ClaudeStream {
                 let Some(usage) = usage else { return };
                 match self.streaming.get(parent) {
                     Some(id) => line.usage(self.replies.delta(id, usage, &mut self.account)),
-                    None => line.note(NoteKind::UsageWithoutKey, String::from("message_delta of an unknown reply")),
+                    None => line.note(NoteKind::UsageWithoutKey, "message_delta of an unknown reply"),
                 }
             }
             "message_stop" => {
@@ -284,14 +265,14 @@ impl ClaudeStream {
             "error" => {
                 let [code, message] = error.map(|error| error.fields(["type", "message"])).unwrap_or_default();
                 let [code, message] = [code, message].map(|field| field.and_then(Json::name).unwrap_or_default());
-                self.error(code, message, line);
+                self.last_error.tell(code, message, line);
             }
             "content_block_start" | "content_block_stop" | "ping" => {}
-            kind => self.unknown(&format!("stream_event {kind:?}"), line),
+            kind => self.unknown_types.note(&format!("stream_event {kind:?}"), line),
         }
     }
 
-    fn message_start(&mut self, message: Option<Json<'_>>, parent: &str, line: &mut Line<'_>) {
+    fn message_start(&mut self, message: Option<Json<'_>>, parent: &str, line: &mut Saying<'_>) {
         let [id, model, usage] = message.map(|message| message.fields(["id", "model", "usage"])).unwrap_or_default();
         let [id, model] = [id, model].map(|field| field.and_then(Json::name));
         let id = id.unwrap_or_default();
@@ -304,22 +285,21 @@ impl ClaudeStream {
         }
     }
 
-    fn result(&mut self, json: Json<'_>, line: &mut Line<'_>) {
+    fn result(&mut self, json: Json<'_>, line: &mut Saying<'_>) {
         self.answered(line);
         let main_model = self.receipt.as_ref().and_then(|receipt| receipt.model.clone());
         let result = TurnResult::read(json, main_model);
         for message in result.errors {
-            self.error(result.error_code.clone(), message, line);
+            self.last_error.tell(result.error_code.clone(), message, line);
         }
         if result.statement.is_illegible {
-            line.note(NoteKind::IllegibleFigure, "a figure of the total cannot be read".to_string());
+            line.note(NoteKind::IllegibleFigure, "a figure of the total cannot be read");
         }
         let settled = self.account.settle(result.statement);
         if settled.contradicted {
-            let detail = "the requests add up to more than the total";
-            line.note(NoteKind::TotalBelowRequests, detail.to_string());
+            line.note(NoteKind::TotalBelowRequests, "the requests add up to more than the total");
         }
-        line.out.extend(settled.remainders.into_iter().map(Observation::Usage));
+        line.usage(settled.remainders);
         line.out.push(Observation::Result {
             status: result.status,
             cost_usd: settled.cost,
@@ -327,15 +307,7 @@ impl ClaudeStream {
             span: line.span,
         });
         self.prompts.settled();
-        self.last_error = None;
-    }
-
-    /// Notes a type that these rules do not know, once.
-    fn unknown(&mut self, kind: &str, line: &mut Line<'_>) {
-        let kind = String::from(&kind[..kind.floor_char_boundary(100)]);
-        if self.unknown_types.len() < MAX_UNKNOWN_TYPES && self.unknown_types.insert(kind.clone()) {
-            line.note(NoteKind::UnknownType, kind);
-        }
+        self.last_error = LastError::default();
     }
 }
 

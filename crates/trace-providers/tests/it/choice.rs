@@ -3,7 +3,7 @@
 use trace_model::words::Provider;
 use trace_providers::{
     SessionScanner, interpreter_for,
-    recognise::{Recognition, StreamRecogniser, by_command},
+    recognise::{Recognition, SessionStart, StreamRecogniser, by_command},
 };
 
 use crate::support::fixture;
@@ -30,9 +30,28 @@ fn a_provider_is_known_by_its_command() {
 
 #[test]
 fn only_a_provider_with_rules_has_an_interpreter() {
-    assert!(interpreter_for(&Provider::Claude).is_some());
-    for provider in [Provider::Unknown, Provider::Codex, "my-agent".parse().unwrap()] {
-        assert!(interpreter_for(&provider).is_none(), "{provider}");
+    for provider in [Provider::Claude, Provider::Codex] {
+        assert!(interpreter_for(&provider, SessionStart::New).is_some(), "{provider}");
+    }
+    for provider in [Provider::Unknown, Provider::Gemini, "my-agent".parse().unwrap()] {
+        assert!(interpreter_for(&provider, SessionStart::New).is_none(), "{provider}");
+    }
+}
+
+#[test]
+fn a_session_that_was_there_before_is_known_by_the_command() {
+    for (command, expected) in [
+        ("codex exec --json hi", SessionStart::New),
+        ("codex exec resume 019e0000-0000-7000-8000-000000000001 hi", SessionStart::Resumed),
+        ("codex exec --json resume --last hi", SessionStart::Resumed),
+        ("codex e resume --last", SessionStart::Resumed),
+        ("npx -y @openai/codex -m gpt exec --json -C resumes resume --last", SessionStart::Resumed),
+        ("resume exec", SessionStart::New),
+        ("codex exec --resume", SessionStart::New),
+        ("", SessionStart::New),
+    ] {
+        let argv: Vec<&str> = command.split_whitespace().collect();
+        assert_eq!(SessionStart::of_command(&argv), expected, "{command}");
     }
 }
 
@@ -48,7 +67,7 @@ fn recognise(stream: &[u8], piece: usize) -> Recognition {
 
 #[test]
 fn a_stream_is_recognised_by_its_first_known_line_however_it_is_cut() {
-    let claude = Recognition::Decided(Provider::Claude);
+    let [claude, codex] = [Provider::Claude, Provider::Codex].map(Recognition::Decided);
     let hello = fixture("claude-hello/stream.jsonl");
     let after_warnings = [b"(node:7) Warning\n{\"level\":\"warn\"}\n", hello.as_slice()].concat();
     let hook = br#"{"type":"system","subtype":"hook_started","session_id":"s"}"#;
@@ -58,7 +77,13 @@ fn a_stream_is_recognised_by_its_first_known_line_however_it_is_cut() {
         (hello.as_slice(), claude.clone()),
         (&after_warnings, claude.clone()),
         (hook, claude),
-        (br#"{"type":"thread.started","thread_id":"t"}"#, Recognition::NotKnown),
+        (&fixture("codex-hello/stream.jsonl"), codex.clone()),
+        (br#"{"type":"thread.started","thread_id":"t"}"#, codex.clone()),
+        (b"warning\n{\"type\":\"error\",\"message\":\"m\"}\n{\"type\":\"turn.started\"}", codex.clone()),
+        (br#"{"type":"item.completed","item":{"id":"item_0","type":"error","message":"m"}}"#, codex),
+        (br#"{"type":"thread.started"}"#, Recognition::NotKnown),
+        (br#"{"type":"item.completed"}"#, Recognition::NotKnown),
+        (br#"{"type":"error","message":"anyone says that"}"#, Recognition::NotKnown),
         (br#"{"type":"init","session_id":"s","model":"gemini-3"}"#, Recognition::NotKnown),
         (br#"{"type":"result"}"#, Recognition::NotKnown),
         (b"hello\n", Recognition::NotKnown),
@@ -66,6 +91,24 @@ fn a_stream_is_recognised_by_its_first_known_line_however_it_is_cut() {
     ] {
         for piece in [1, 7, 1 << 20] {
             assert_eq!(recognise(stream, piece), expected, "{}", String::from_utf8_lossy(stream));
+        }
+    }
+}
+
+#[test]
+fn no_line_of_one_provider_is_taken_for_another_s() {
+    for (name, expected) in [
+        ("claude-partial", Provider::Claude),
+        ("claude-subagent", Provider::Claude),
+        ("codex-rounds", Provider::Codex),
+        ("codex-fail", Provider::Codex),
+        ("codex-turns", Provider::Codex),
+    ] {
+        for line in fixture(&format!("{name}/stream.jsonl")).split_inclusive(|byte| *byte == b'\n') {
+            let recognition = recognise(line, line.len());
+            let is_its_own = recognition == Recognition::Decided(expected.clone());
+            let is_anyone_s = recognition == Recognition::NotKnown && line.starts_with(b"{\"type\":\"error\"");
+            assert!(is_its_own || is_anyone_s, "{}", String::from_utf8_lossy(line));
         }
     }
 }
@@ -119,6 +162,9 @@ fn a_session_id_is_read_by_the_provider_s_rule() {
     let stream = b"{\"type\":\"system\",\"subtype\":\"hook\",\"session_id\":\"h\"}\n{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"i\"}\n";
     assert_eq!(session(&Provider::Claude, stream, 3).as_deref(), Some("i"));
     assert_eq!(session(&Provider::Unknown, stream, 3).as_deref(), Some("h"));
+    // Codex's: the thread that starts, and none that another line names.
+    let stream = b"{\"type\":\"other\",\"thread_id\":\"o\"}\n{\"type\":\"thread.started\",\"thread_id\":\"t\"}\n";
+    assert_eq!(session(&Provider::Codex, stream, 3).as_deref(), Some("t"));
 }
 
 #[test]

@@ -1,26 +1,49 @@
 //! What holds for all streams.
 
-use proptest::prelude::*;
-use trace_model::words::Quality;
-use trace_providers::Observation;
+mod codex_threads;
 
-use crate::support::{fixture, notes, observe, observe_pieces, record};
+use proptest::prelude::*;
+use trace_model::words::{Provider, Quality};
+use trace_providers::{Observation, recognise::SessionStart};
+
+use crate::{
+    claude,
+    support::{fixture, interpret, notes, record},
+};
+
+/// The recordings that are cut up and damaged.
+const RECORDINGS: [&str; 6] =
+    ["claude-partial", "claude-subagent", "claude-fail", "codex-rounds", "codex-fail", "codex-turns"];
+
+fn recording(name: &str) -> Vec<u8> {
+    fixture(&format!("{name}/stream.jsonl"))
+}
+
+/// Whose rules read a stream. Each reads the streams of all: a wrong name on the command line is no disaster.
+fn rules() -> impl Strategy<Value = (Provider, SessionStart)> {
+    let providers = proptest::sample::select(vec![Provider::Claude, Provider::Codex]);
+    (providers, proptest::sample::select(vec![SessionStart::New, SessionStart::Resumed]))
+}
+
+/// Interprets a stream as a whole.
+fn observe((provider, start): &(Provider, SessionStart), stream: &[u8]) -> Vec<Observation> {
+    interpret(provider, *start, [stream])
+}
 
 /// Pieces of streams, whole and broken, that meet each other in any order.
 fn mess() -> impl Strategy<Value = Vec<u8>> {
-    let recorded: Vec<Vec<u8>> =
-        ["claude-partial/stream.jsonl", "claude-subagent/stream.jsonl", "claude-fail/stream.jsonl"]
-            .into_iter()
-            .flat_map(|name| {
-                fixture(name).split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>()
-            })
-            .collect();
+    let recorded: Vec<Vec<u8>> = RECORDINGS
+        .into_iter()
+        .flat_map(|name| recording(name).split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>())
+        .collect();
     let broken = [
         &b"\n"[..],
         b"\r\n",
         b"\0\0",
         b"\xF0\x9F",
         b"{\"type\":\"assistant\",",
+        b"{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":-1,",
+        b"{\"type\":\"item.completed\",\"item\":",
         b"\xEF\xBB\xBF",
         b"\\ud83d",
         b"plain\n",
@@ -62,32 +85,49 @@ fn places_lie_within(observations: &[Observation], len: usize) -> bool {
 proptest! {
     #[test]
     fn observations_do_not_depend_on_how_the_bytes_are_cut(
+        rules in rules(),
         stream in mess(),
         cuts in proptest::collection::vec(any::<proptest::sample::Index>(), 0..20),
     ) {
-        prop_assert_eq!(observe_pieces(pieces(&stream, &cuts)), observe(&stream));
+        let (provider, start) = &rules;
+        prop_assert_eq!(interpret(provider, *start, pieces(&stream, &cuts)), observe(&rules, &stream));
     }
 
     #[test]
-    fn observations_lie_within_the_stream(stream in mess()) {
-        prop_assert!(places_lie_within(&observe(&stream), stream.len()));
+    fn observations_lie_within_the_stream(rules in rules(), stream in mess()) {
+        prop_assert!(places_lie_within(&observe(&rules, &stream), stream.len()));
     }
 
     #[test]
-    fn any_bytes_are_read(stream in proptest::collection::vec(any::<u8>(), 0..400)) {
-        prop_assert!(places_lie_within(&observe(&stream), stream.len()));
+    fn any_bytes_are_read(rules in rules(), stream in proptest::collection::vec(any::<u8>(), 0..400)) {
+        prop_assert!(places_lie_within(&observe(&rules, &stream), stream.len()));
     }
 
     #[test]
     fn any_damage_to_a_recording_is_read(
+        rules in rules(),
+        recorded in proptest::sample::select(RECORDINGS.to_vec()),
         damage in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..20),
     ) {
-        let mut stream = fixture("claude-subagent/stream.jsonl");
+        let mut stream = recording(recorded);
         for (at, byte) in damage {
             let at = at.index(stream.len());
             stream[at] = byte;
         }
-        prop_assert!(places_lie_within(&observe(&stream), stream.len()));
+        prop_assert!(places_lie_within(&observe(&rules, &stream), stream.len()));
+    }
+
+    /// A key is a record's own: what a later report of it adds, it adds to the same record.
+    #[test]
+    fn no_remainder_is_told_twice(rules in rules(), stream in mess()) {
+        let observations = observe(&rules, &stream);
+        let keys = observations.iter().filter_map(|seen| match seen {
+            Observation::Usage(report) if report.key.starts_with("remainder:") => Some(&report.key),
+            _ => None,
+        });
+        let keys: Vec<_> = keys.collect();
+        let distinct: std::collections::BTreeSet<_> = keys.iter().collect();
+        prop_assert_eq!(distinct.len(), keys.len());
     }
 }
 
@@ -237,7 +277,7 @@ proptest! {
     #[test]
     fn requests_and_remainders_add_up_to_what_the_provider_counted(steps in steps()) {
         let simulation = Simulation::run(&steps);
-        let observations = observe(&simulation.stream);
+        let observations = claude::observe(&simulation.stream);
         let totals = record(&observations).totals();
         let sum = (totals.input_tokens.unwrap_or(0), totals.output_tokens.unwrap_or(0));
         prop_assert_eq!(sum, simulation.truth, "{}", simulation.stream);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use trace_model::{
     codec::{self, Line},
     context::Sha256Hex,
-    event::{Event, Payload, SCHEMA_VERSION},
+    event::{ConversationEvent, Event, Payload, SCHEMA_VERSION},
     fold::{Fold, FoldLine},
     id::TurnId,
     launch::LaunchHeader,
@@ -17,7 +17,7 @@ use trace_model::{
     usage::{Agent, UsageRecord, UsageReport, UsageRow},
     words::Provider,
 };
-use trace_providers::{Note, NoteKind, Observation, interpreter_for};
+use trace_providers::{Note, NoteKind, Observation, interpreter_for, recognise::SessionStart};
 
 /// Returns a recorded stream.
 #[expect(clippy::disallowed_methods, reason = "the crate reads no file; its tests read their recordings")]
@@ -26,26 +26,45 @@ pub(crate) fn fixture(name: &str) -> Vec<u8> {
     fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Returns a stream without its `result` lines: that of a run that was killed.
-pub(crate) fn without_results(stream: &[u8]) -> Vec<u8> {
-    let is_result = |line: &&[u8]| !line.starts_with(br#"{"type":"result""#);
-    stream.split_inclusive(|byte| *byte == b'\n').filter(is_result).flatten().copied().collect()
-}
-
-/// Interprets a stream of Claude Code.
-pub(crate) fn observe(stream: impl AsRef<[u8]>) -> Vec<Observation> {
-    observe_pieces([stream.as_ref()])
-}
-
-/// Interprets a stream of Claude Code that comes in pieces.
-pub(crate) fn observe_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Observation> {
-    let mut interpreter = interpreter_for(&Provider::Claude).unwrap();
+/// Interprets an output that comes in pieces.
+pub(crate) fn interpret<'a>(
+    provider: &Provider,
+    start: SessionStart,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> Vec<Observation> {
+    let mut interpreter = interpreter_for(provider, start).unwrap();
     let mut out = Vec::new();
     for piece in pieces {
         interpreter.push(piece, &mut out);
     }
     interpreter.finish(&mut out);
     out
+}
+
+/// Returns a stream of these lines.
+pub(crate) fn lines(lines: &[&str]) -> String {
+    lines.iter().flat_map(|line| [line, "\n"]).collect()
+}
+
+/// Returns the steps of the exchange, and who made them.
+pub(crate) fn events(observations: &[Observation]) -> Vec<(Agent, ConversationEvent)> {
+    observations
+        .iter()
+        .filter_map(|seen| match seen {
+            Observation::Event(observed) => Some((observed.agent.clone(), observed.event.clone())),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Returns input, cache read, cache write and output of what a server charged.
+pub(crate) fn charged(truth: &Value) -> [Option<u64>; 4] {
+    ["input_uncached", "cache_read", "cache_write", "output_total"].map(|class| truth[class].as_u64())
+}
+
+/// Returns input, cache read, cache write and output.
+pub(crate) fn classes(totals: &Totals) -> [Option<u64>; 4] {
+    [totals.input_tokens, totals.cache_read_tokens, totals.cache_write_tokens, totals.output_tokens]
 }
 
 /// Returns the usage reports.
@@ -126,6 +145,13 @@ pub(crate) struct Recorded {
 impl Recorded {
     pub(crate) fn totals(&self) -> Totals {
         Totals::of(&self.usage)
+    }
+
+    /// Returns the totals of a turn.
+    pub(crate) fn totals_of_turn(&self, turn: usize) -> Totals {
+        let id = self.rows.turns[turn].turn.id;
+        let of_turn = self.usage.iter().filter(|row| row.record.turn_id == Some(id));
+        Totals::of(&of_turn.cloned().collect::<Vec<_>>())
     }
 
     /// Returns what the main agent said in a turn.

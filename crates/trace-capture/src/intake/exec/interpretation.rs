@@ -8,7 +8,7 @@ use trace_model::{
 };
 use trace_providers::{
     Interpreter, Note, Observation, interpreter_for,
-    recognise::{Recognition, StreamRecogniser},
+    recognise::{Recognition, SessionStart, StreamRecogniser},
 };
 
 use super::{
@@ -27,6 +27,8 @@ use crate::{Capture, PreparedTurnContext};
 pub(super) struct Interpretation {
     capture: Capture,
     stream: OutputStream,
+    /// What the command tells about the provider's session.
+    start: SessionStart,
     stage: Stage,
     interpreted: Interpreted,
     observations: Vec<Observation>,
@@ -67,9 +69,15 @@ impl Interpreted {
 
 impl Interpretation {
     /// Returns an interpretation by the rules of `provider`, or of whichever provider the stream is found to be of.
-    pub(super) fn new(capture: Capture, stream: OutputStream, provider: Option<&Provider>) -> Self {
+    pub(super) fn new(
+        capture: Capture,
+        stream: OutputStream,
+        provider: Option<&Provider>,
+        start: SessionStart,
+    ) -> Self {
         let stage = Stage::Recognising(StreamRecogniser::new());
-        let mut new = Self { capture, stream, stage, interpreted: Interpreted::default(), observations: Vec::new() };
+        let interpreted = Interpreted::default();
+        let mut new = Self { capture, stream, start, stage, interpreted, observations: Vec::new() };
         if let Some(provider) = provider {
             new.decide(Some(provider.clone()));
         }
@@ -117,7 +125,8 @@ impl Interpretation {
 
     /// Takes the provider's rules, if there are any, for the stream.
     fn decide(&mut self, provider: Option<Provider>) {
-        self.stage = match provider.as_ref().and_then(interpreter_for) {
+        let interpreter = provider.as_ref().and_then(|provider| interpreter_for(provider, self.start));
+        self.stage = match interpreter {
             Some(interpreter) => Stage::Interpreting(interpreter),
             None => Stage::RawOnly,
         };

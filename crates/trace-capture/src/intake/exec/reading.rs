@@ -6,6 +6,7 @@ use std::{
 };
 
 use trace_model::words::{OutputStream, Provider};
+use trace_providers::recognise::SessionStart;
 
 use super::{
     ExecError, ExecLaunch,
@@ -33,13 +34,15 @@ pub(super) struct Output {
 }
 
 impl<'scope> Reading<'scope> {
-    /// Starts the threads. They end by themselves when the pipes or the watch do.
+    /// Starts the threads. They end by themselves when the pipes or the watch do. The output is read by the rules of
+    /// `provider`, or of whichever provider it is found to be of.
     pub(super) fn start(
         scope: &'scope Scope<'scope, '_>,
         launch: &ExecLaunch,
         tees: Vec<Tee>,
         watch: &ExitWatch,
         provider: Option<&Provider>,
+        start: SessionStart,
     ) -> Result<Self, ExecError> {
         let mut reading = Self::default();
         for tee in tees {
@@ -57,7 +60,7 @@ impl<'scope> Reading<'scope> {
             if stream == OutputStream::Stdout {
                 let open = || launch.record(stream).map(RecordReader::new).map_err(ExecError::NoRecord);
                 let (probe, record) = (open()?, open()?);
-                let interpretation = Interpretation::new(launch.capture.clone(), stream, provider);
+                let interpretation = Interpretation::new(launch.capture.clone(), stream, provider, start);
                 let interpret = move || interpretation.follow(probe, record, &bell);
                 reading.interpretation = Some(spawn(scope, "trace-interpreter", interpret)?);
             }

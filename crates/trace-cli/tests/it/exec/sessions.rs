@@ -1,4 +1,4 @@
-//! Recordings of a real client, and the truth about each.
+//! Recordings of real clients, and the truth about each.
 
 use std::{
     fs,
@@ -28,16 +28,17 @@ fn check(name: &str, options: &[&str]) -> Value {
     let totals = &shown["totals"];
     assert_eq!(shown["launch"]["outcome"], truth["outcome"], "{name}");
     assert_eq!(shown["launch"]["capture_status"], "complete", "{name}");
-    assert_eq!(shown["launch"]["provider"], "claude", "{name}");
+    assert_eq!(shown["launch"]["provider"], truth["client"], "{name}");
     for (ours, theirs) in [
         ("input_tokens", "input_uncached"),
         ("cache_read_tokens", "cache_read"),
         ("cache_write_tokens", "cache_write"),
         ("output_tokens", "output_total"),
+        ("reasoning_tokens", "reasoning_in_output"),
         ("total_tokens", "total"),
     ] {
         let found = totals[ours].as_u64().unwrap_or(0);
-        assert_eq!(found, truth["all"][theirs].as_u64().unwrap(), "{name}: {ours} in {totals}");
+        assert_eq!(found, truth["all"][theirs].as_u64().unwrap_or(0), "{name}: {ours} in {totals}");
     }
     let turns = shown["turns"].as_array().unwrap();
     assert_eq!(turns.len(), 1, "{name}");
@@ -100,6 +101,90 @@ fn a_session_with_a_subagent_counts_both_agents() {
 #[test]
 fn a_session_that_the_server_refused_failed_though_its_process_did_not() {
     check("claude-fail", &[]);
+}
+
+#[test]
+fn a_session_of_codex_is_what_its_server_charged() {
+    for name in ["codex-hello", "codex-rounds"] {
+        let shown = check(name, &[]);
+        assert_eq!(shown["totals"]["quality"], "exact", "{name}");
+        assert_eq!(shown["totals"]["requests"], Value::Null, "{name}: no line shows a request");
+        assert_eq!(shown["turns"][0]["root_output"], "All done: the tool said hello.", "{name}");
+    }
+}
+
+#[test]
+fn what_a_refused_session_of_codex_cost_is_unknown() {
+    let shown = check("codex-fail", &[]);
+    let totals = &shown["totals"];
+    let figures =
+        ["requests", "input_tokens", "cache_read_tokens", "output_tokens", "reasoning_tokens", "total_tokens"];
+    for figure in figures {
+        assert_eq!(totals[figure], Value::Null, "{figure}");
+    }
+    assert_eq!(totals["quality"], "lower_bound");
+}
+
+/// Returns the sum of all tokens of a launch or a turn, and how far it can be trusted.
+fn sum(shown: &Value) -> (Option<u64>, &str) {
+    (shown["totals"]["total_tokens"].as_u64(), shown["totals"]["quality"].as_str().unwrap())
+}
+
+fn sums_of_turns(shown: &Value) -> Vec<(Option<u64>, &str)> {
+    shown["turns"].as_array().unwrap().iter().map(sum).collect()
+}
+
+/// Records a program of that name which prints the turns of one thread: 24,363 tokens after the first one, which is
+/// that of a recording, and 10 more after the second.
+fn record_thread(bench: &Bench, program: &str, arguments: &[&str]) -> Value {
+    let first = fs::read_to_string(session("codex-rounds").join("stream.jsonl")).unwrap();
+    let second = r#"{"type":"turn.started"}
+{"type":"turn.completed","usage":{"input_tokens":24046,"cached_input_tokens":18022,"cache_write_input_tokens":0,"output_tokens":327,"reasoning_output_tokens":42}}
+"#;
+    fs::write(bench.path("stream"), format!("{first}{second}")).unwrap();
+    fs::write(bench.path(program), "#!/bin/sh\ncat stream\n").unwrap();
+    fs::set_permissions(bench.path(program), fs::Permissions::from_mode(0o755)).unwrap();
+    let program = format!("./{program}");
+    let command = [&[program.as_str()], arguments].concat();
+    let output = bench.exec(&[], &command).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    bench.show()
+}
+
+#[test]
+fn a_further_turn_of_a_thread_is_what_its_total_grew() {
+    for (program, arguments) in [("codex", &["exec", "--json", "hi"][..]), ("wrapper", &[])] {
+        let bench = Bench::new();
+        let shown = record_thread(&bench, program, arguments);
+        assert_eq!(sums_of_turns(&shown), [(Some(24_363), "exact"), (Some(10), "exact")], "{program}");
+        assert_eq!(sum(&shown), (Some(24_373), "exact"), "{program}");
+    }
+}
+
+#[test]
+fn a_resumed_thread_of_codex_goes_on_from_a_total_that_counts_for_nothing() {
+    for arguments in [&["exec", "--json", "resume", "--last", "hi"][..], &["exec", "resume", "01a22dad", "--json"]] {
+        let bench = Bench::new();
+        let shown = record_thread(&bench, "codex", arguments);
+        assert_eq!(sums_of_turns(&shown), [(None, "lower_bound"), (Some(10), "exact")], "{arguments:?}");
+        assert_eq!(sum(&shown), (Some(10), "lower_bound"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_turn_of_codex_that_failed_is_unknown_beside_turns_that_are_known() {
+    let bench = Bench::new();
+    let stream = fs::read_to_string(session("codex-hello").join("stream.jsonl")).unwrap();
+    let failed = fs::read_to_string(session("codex-fail").join("stream.jsonl")).unwrap();
+    fs::write(bench.path("stream"), format!("{stream}{failed}")).unwrap();
+    assert!(bench.exec(&[], &["cat", "stream"]).status().unwrap().success());
+    let shown = bench.show();
+    let turns = shown["turns"].as_array().unwrap();
+    let statuses: Vec<_> = turns.iter().map(|turn| &turn["status"]).collect();
+    assert_eq!(statuses, ["completed", "failed"]);
+    assert_eq!(sums_of_turns(&shown), [(Some(8_109), "exact"), (None, "lower_bound")]);
+    assert_eq!(sum(&shown), (Some(8_109), "lower_bound"));
+    assert_eq!(shown["launch"]["outcome"], "failed");
 }
 
 #[test]

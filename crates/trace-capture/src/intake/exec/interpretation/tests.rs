@@ -36,7 +36,7 @@ impl Read for Record {
 fn follow(provider: Option<&Provider>, pieces: &[&[u8]]) -> Interpreted {
     let record = Record::default();
     let (ring, bell) = growth();
-    let interpretation = Interpretation::new(Capture::disabled(), OutputStream::Stdout, provider);
+    let interpretation = Interpretation::new(Capture::disabled(), OutputStream::Stdout, provider, SessionStart::New);
     let [probe, reader] = [record.clone(), record.clone()].map(RecordReader::new);
     let thread = thread::spawn(move || interpretation.follow(probe, reader, &bell));
     for piece in pieces {
@@ -45,6 +45,10 @@ fn follow(provider: Option<&Provider>, pieces: &[&[u8]]) -> Interpreted {
     }
     drop(ring);
     thread.join().unwrap()
+}
+
+fn claude() -> Interpretation {
+    Interpretation::new(Capture::disabled(), OutputStream::Stdout, Some(&Provider::Claude), SessionStart::New)
 }
 
 fn failed(interpreted: &Interpreted) -> bool {
@@ -106,7 +110,7 @@ fn a_record_that_cannot_be_read_ends_the_interpretation_and_says_so() {
     }
     let (ring, bell) = growth();
     ring.ring(1);
-    let interpretation = Interpretation::new(Capture::disabled(), OutputStream::Stdout, None);
+    let interpretation = Interpretation::new(Capture::disabled(), OutputStream::Stdout, None, SessionStart::New);
     let interpreted = interpretation.follow(RecordReader::new(Broken), RecordReader::new(Broken), &bell);
     assert_eq!(interpreted.failure.unwrap().to_string(), "broken");
 }
@@ -115,7 +119,7 @@ fn a_record_that_cannot_be_read_ends_the_interpretation_and_says_so() {
 fn what_is_cut_off_the_record_again_was_never_read() {
     let record = Record::default();
     let mut reader = RecordReader::new(record.clone());
-    let mut interpretation = Interpretation::new(Capture::disabled(), OutputStream::Stdout, Some(&Provider::Claude));
+    let mut interpretation = claude();
     let mut read_on = |end: u64| interpretation.interpret(&mut reader, end).unwrap();
     record.append(b"{\"type\":\"system\"}\n");
     let whole = record.len();
@@ -133,7 +137,7 @@ fn what_is_cut_off_the_record_again_was_never_read() {
 #[test]
 fn a_record_that_ends_before_its_end_was_not_read() {
     let record = Record::default();
-    let mut interpretation = Interpretation::new(Capture::disabled(), OutputStream::Stdout, Some(&Provider::Claude));
+    let mut interpretation = claude();
     record.append(b"{}");
     let error = interpretation.interpret(&mut RecordReader::new(record), 3).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);

@@ -7,7 +7,8 @@ use trace_providers::{
     Observation, Observed,
 };
 
-use crate::support::{notes, observe, prompts, record};
+use super::observe;
+use crate::support::{notes, prompts, record};
 
 /// A line that says that one request cost one input token, and its answer.
 fn reply(id: &str, text: &str) -> String {

@@ -8,12 +8,8 @@ use trace_model::{
 };
 use trace_providers::{NoteKind, Observation};
 
-use crate::support::{notes, observe, prompts, record, usage};
-
-/// Returns a stream of these lines.
-fn lines(lines: &[&str]) -> String {
-    lines.iter().flat_map(|line| [line, "\n"]).collect()
-}
+use super::observe;
+use crate::support::{events, lines, notes, prompts, record, usage};
 
 fn init(session: &str) -> String {
     format!(r#"{{"type":"system","subtype":"init","session_id":"{session}","model":"opus[1m]"}}"#)
@@ -33,16 +29,6 @@ fn user(text: &str, extra: &str) -> String {
 }
 
 const RESULT: &str = r#"{"type":"result","subtype":"success","is_error":false,"session_id":"s"}"#;
-
-fn events(observations: &[Observation]) -> Vec<(Agent, ConversationEvent)> {
-    observations
-        .iter()
-        .filter_map(|seen| match seen {
-            Observation::Event(observed) => Some((observed.agent.clone(), observed.event.clone())),
-            _ => None,
-        })
-        .collect()
-}
 
 fn only_item(event: &ConversationEvent) -> &Item {
     match event {

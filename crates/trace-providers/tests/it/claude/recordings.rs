@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 use trace_model::{
-    totals::Totals,
     turn::Outcome,
     usage::Agent,
     words::{Grain, Quality},
 };
 use trace_providers::NoteKind;
 
-use crate::support::{fixture, notes, observe, record, render, usage, without_results};
+use super::observe;
+use crate::support::{charged, classes, fixture, notes, record, render, usage};
 
 const SCENARIOS: [&str; 5] = ["hello", "rounds", "fail", "partial", "subagent"];
 
@@ -21,13 +21,10 @@ fn truth(scenario: &str) -> Value {
     serde_json::from_slice(&fixture(&format!("claude-{scenario}/truth.json"))).unwrap()
 }
 
-/// Returns input, cache read, cache write and output of what a server charged.
-fn charged(truth: &Value) -> [Option<u64>; 4] {
-    ["input_uncached", "cache_read", "cache_write", "output_total"].map(|class| truth[class].as_u64())
-}
-
-fn classes(totals: &Totals) -> [Option<u64>; 4] {
-    [totals.input_tokens, totals.cache_read_tokens, totals.cache_write_tokens, totals.output_tokens]
+/// Returns a stream without its `result` lines: that of a run that was killed.
+fn without_results(stream: &[u8]) -> Vec<u8> {
+    let is_result = |line: &&[u8]| !line.starts_with(br#"{"type":"result""#);
+    stream.split_inclusive(|byte| *byte == b'\n').filter(is_result).flatten().copied().collect()
 }
 
 #[test]
