@@ -19,6 +19,7 @@
 //! is synced, is decided elsewhere; so is what the rows are.
 
 mod append;
+mod deferred;
 mod effects;
 mod error;
 mod home;

@@ -50,8 +50,13 @@ impl LedgerKind {
         }
     }
 
+    /// Tells whether a home holds one of this kind, its own or not.
+    pub(crate) fn is_there(self, home: &Home) -> bool {
+        self.file_name().is_some_and(|name| home.root().join(name).exists())
+    }
+
     /// Returns what opens it for that home.
-    fn config(self, home: &Home) -> LedgerConfig {
+    pub(crate) fn config(self, home: &Home) -> LedgerConfig {
         let path = self.file_name().map(|name| home.root().join(name)).unwrap_or_default();
         match self {
             Self::Memory => LedgerConfig::Memory,

@@ -60,6 +60,17 @@ pub struct Machine {
     pub os_user: Option<String>,
 }
 
+/// Whether the rows of what is recorded are in the home's own ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Rows {
+    /// They are, or the ledger is one that nobody will look into again.
+    #[default]
+    Kept,
+    /// The home's ledger cannot be opened now: each launch is marked, and
+    /// [`index_deferred`](crate::reindex::index_deferred) brings it in later.
+    Deferred,
+}
+
 /// What a [`CaptureEnv`] is made of.
 #[derive(Debug)]
 pub struct EnvParts {
@@ -67,6 +78,8 @@ pub struct EnvParts {
     pub home: Home,
     /// Where rows go.
     pub ledger: Arc<dyn Ledger>,
+    /// Whether that is the home's own ledger.
+    pub rows: Rows,
     /// The clock of all events.
     pub clock: Arc<dyn Clock>,
     /// The source of the ids of launches and turns.
@@ -81,6 +94,7 @@ impl EnvParts {
         Self {
             home,
             ledger,
+            rows: Rows::Kept,
             clock: Arc::new(SystemClock),
             ids: Arc::new(UuidV7Source::default()),
             machine: Machine::default(),

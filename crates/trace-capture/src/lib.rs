@@ -36,7 +36,7 @@ mod sink;
 pub use artifacts::Home;
 pub use backend::{LedgerConfig, LedgerKind, OpenError, open_home_ledger, open_ledger};
 pub use capture::{Capture, Labels, Start};
-pub use env::{CaptureEnv, Clock, EnvParts, IdSource, Machine, SystemClock, UuidV7Source};
+pub use env::{CaptureEnv, Clock, EnvParts, IdSource, Machine, Rows, SystemClock, UuidV7Source};
 pub use error::CaptureError;
 pub use recorder::CaptureReport;
 pub use recording::{Recorded, ResultCost, StreamEvent};

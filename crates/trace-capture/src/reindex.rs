@@ -1,7 +1,11 @@
 //! Artifacts to rows: the ledger of a home brought in line with its files.
 //!
 //! The rows of a launch are the [`fold`](trace_model::fold) over its files, the same one that its recorder ran while the
-//! launch was written; so a ledger may be deleted at any time.
+//! launch was written; so a ledger may be deleted at any time. `deferred` brings in what a recorder could not, and
+//! `moving` changes the kind of a home's ledger.
+
+mod deferred;
+mod moving;
 
 use std::{collections::BTreeSet, error::Error};
 
@@ -21,6 +25,9 @@ use crate::{
     artifacts::{ArtifactError, ConversationReader, Home, LaunchDir},
     error::reason_of,
 };
+
+pub use deferred::index_deferred;
+pub use moving::{MoveError, MoveReport, move_ledger};
 
 /// The most notes that are kept about the lines of one launch; the lines behind are only counted.
 const NOTES_PER_LAUNCH: usize = 100;

@@ -1,8 +1,14 @@
 //! What every command is given.
 
-use std::path::PathBuf;
+use std::{
+    path::PathBuf,
+    sync::{Arc, mpsc},
+    thread,
+    time::Duration,
+};
 
-use trace_capture::{Home, OpenError, artifacts::ArtifactError, open_home_ledger};
+use pollster::FutureExt;
+use trace_capture::{Home, LedgerKind, OpenError, artifacts::ArtifactError, open_home_ledger, reindex::index_deferred};
 use trace_model::ledger::LedgerError;
 
 use crate::{
@@ -23,6 +29,9 @@ pub(crate) struct App {
     /// Where everything else goes.
     pub(crate) messages: Messages,
 }
+
+/// How long a look at the home waits for launches that are not in the ledger yet.
+const DEFERRED_LIMIT: Duration = Duration::from_millis(500);
 
 impl App {
     pub(crate) fn new(environment: Environment, global: GlobalArgs) -> Self {
@@ -61,7 +70,34 @@ impl App {
         })?;
         let Some(home) = home else { return Ok(None) };
         self.warn_of_others(&home);
-        self.with_ledger(home).map(Some)
+        let store = self.with_ledger(home)?;
+        self.bring_in_deferred(&store);
+        Ok(Some(store))
+    }
+
+    /// Brings in what recorders could not, while that is quick: what is left is brought in next time.
+    fn bring_in_deferred(&self, store: &Store) {
+        let kind = self.global.ledger.or_else(|| LedgerKind::of_home(&store.home).ok());
+        // What a memory ledger is filled with is no use to the home's own.
+        let is_kept = kind.is_some_and(|kind| kind.file_name().is_some());
+        if !is_kept || !store.home.deferred_launches().is_ok_and(|launches| !launches.is_empty()) {
+            return;
+        }
+        let (done, result) = mpsc::channel();
+        let (home, ledger) = (store.home.clone(), Arc::clone(&store.ledger));
+        let started = thread::Builder::new().name("trace-deferred".to_owned()).spawn(move || {
+            // Whoever waits may have stopped to.
+            let _ = done.send(index_deferred(&home, &*ledger).block_on());
+        });
+        let said = match started.map(|_| result.recv_timeout(DEFERRED_LIMIT)) {
+            Ok(Ok(Ok(_))) => return,
+            Ok(Ok(Err(error))) => anyhow::Error::from(error),
+            Ok(Err(_)) => anyhow::Error::msg("it takes its time"),
+            Err(error) => error.into(),
+        };
+        let text =
+            format!("some launches are recorded and not in the ledger yet ({said:#}); `trace reindex` brings them in");
+        self.messages.say("note", &text);
     }
 
     fn with_ledger(&self, home: Home) -> anyhow::Result<Store> {

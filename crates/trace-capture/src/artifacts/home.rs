@@ -162,6 +162,31 @@ impl Home {
         self.sync_dir(Path::new(""))
     }
 
+    /// Removes a ledger from the home: the file or folder of that name, and what begins so.
+    ///
+    /// # Errors
+    ///
+    /// [`ArtifactError::Io`] if something of it cannot be removed.
+    pub(crate) fn remove_ledger(&self, name: &str) -> Result<(), ArtifactError> {
+        let root = Path::new("");
+        for entry in self.at("list", root, self.files.entries(root))? {
+            if entry.name.to_str().is_none_or(|found| !found.starts_with(name)) {
+                continue;
+            }
+            let path = Path::new(&entry.name);
+            let removed = match entry.kind {
+                EntryKind::Folder => self.remove_tree(path, None),
+                EntryKind::File | EntryKind::Link | EntryKind::Other => self.files.remove_file(path),
+            };
+            match self.at("remove", path, removed) {
+                // A ledger that is closed may tidy up after itself.
+                Err(error) if error.is_not_found() => {}
+                removed => removed?,
+            }
+        }
+        self.sync_dir(root)
+    }
+
     /// Makes a file for the next configuration; another process that does so too, or was killed at it, has another one.
     fn create_draft(&self) -> Result<(PathBuf, Box<dyn FileHandle>), ArtifactError> {
         let mut number = 1_u32;

@@ -23,7 +23,7 @@ use super::{
     thread::{OpenLaunch, Thread},
 };
 use crate::{
-    CaptureError, EnvParts,
+    CaptureError, EnvParts, Rows,
     artifacts::{ArtifactError, LaunchFiles, TurnFiles, TurnWriter, WrittenTurn},
     capture::{Labels, Start},
     error::reason_of,
@@ -80,6 +80,7 @@ impl Thread {
             basis: start.basis.clone(),
         };
         let header = header(id, now, labels, start, &self.parts);
+        let dir = header.artifact_dir();
         let files = LaunchFiles::stage(&self.parts.home, &header).map_err(CaptureError::Begin)?;
         let mut writer = Writer::new(Recording::new(header), files);
         let open = match self.fill(&mut writer, turn) {
@@ -90,6 +91,9 @@ impl Thread {
             }
         };
         self.open.insert(id, open);
+        if self.parts.rows == Rows::Deferred {
+            self.index.defer(&dir);
+        }
         Ok(Arc::new(Live::new(writer, Arc::clone(&self.parts.clock), self.commands.clone())))
     }
 

@@ -5,7 +5,7 @@
 //! from its files and replaced as a whole, which is right whatever the ledger did with the part.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::Arc,
@@ -14,7 +14,7 @@ use std::{
 };
 
 use futures_channel::oneshot;
-use trace_model::{id::LaunchId, ledger::Ledger};
+use trace_model::{id::LaunchId, ledger::Ledger, path::ArtifactPath};
 
 use super::{Command, Commands, Live, thread::panic_text};
 use crate::{
@@ -38,6 +38,8 @@ pub(super) struct Index {
     behind: BTreeMap<LaunchId, Behind>,
     call: Option<Call>,
     waiters: Vec<Waiter>,
+    /// The launches that this process has marked, and that are still behind.
+    deferred: BTreeSet<LaunchId>,
 }
 
 struct Behind {
@@ -83,7 +85,15 @@ impl Wake for Ring {
 impl Index {
     pub(super) fn new(ledger: Arc<dyn Ledger>, home: Home, commands: Commands) -> Self {
         let waker = Waker::from(Arc::new(Ring(commands)));
-        Self { ledger, home, waker, behind: BTreeMap::new(), call: None, waiters: Vec::new() }
+        Self {
+            ledger,
+            home,
+            waker,
+            behind: BTreeMap::new(),
+            call: None,
+            waiters: Vec::new(),
+            deferred: BTreeSet::new(),
+        }
     }
 
     /// Notes that the launch has changes.
@@ -195,7 +205,7 @@ impl Index {
                     behind.need = Need::Rows { failures: 1, at: now + FIRST_RETRY };
                 }
             }
-            Ok(Poll::Ready(Ok(()))) => call.live.set_index_pending(false),
+            Ok(Poll::Ready(Ok(()))) => self.succeed(&call),
             Ok(Poll::Ready(Err(reason))) => self.fail(call.live, call.failures, &reason, now),
             Err(panic) => {
                 let reason = format!("the ledger panicked: {}", panic_text(&*panic));
@@ -205,10 +215,42 @@ impl Index {
         None
     }
 
+    /// Marks the launch, so that whoever opens the ledger next brings it in.
+    pub(super) fn defer(&self, launch: &ArtifactPath) {
+        if let Err(error) = self.home.defer(launch) {
+            // `trace reindex` finds it all the same.
+            tracing::warn!(%launch, reason = reason_of(&error), "the launch could not be marked as not indexed");
+        }
+    }
+
+    /// Marks what the ledger is behind with, for this process may end before it has caught up.
+    pub(super) fn defer_all(&mut self) {
+        let called = self.call.iter().map(|call| &call.live);
+        let behind = called.chain(self.behind.values().map(|behind| &behind.live)).map(Arc::clone);
+        for live in behind.collect::<Vec<_>>() {
+            self.defer_once(&live);
+        }
+    }
+
+    fn defer_once(&mut self, live: &Live) {
+        if self.deferred.insert(live.id) {
+            self.defer(&live.dir);
+        }
+    }
+
+    fn succeed(&mut self, call: &Call) {
+        call.live.set_index_pending(false);
+        if !self.behind.contains_key(&call.live.id) && self.deferred.remove(&call.live.id) {
+            // A marker that stays lets the launch be folded once more, and that is all.
+            let _ = self.home.forget_deferred(&call.live.dir);
+        }
+    }
+
     fn fail(&mut self, live: Arc<Live>, failures: u32, reason: &str, now: Instant) {
         if failures == 0 {
             tracing::warn!(launch = %live.id, reason, "the ledger did not take the launch; it is tried again");
         }
+        self.defer_once(&live);
         live.set_index_pending(true);
         let delay = FIRST_RETRY.saturating_mul(1 << failures.min(16)).min(LAST_RETRY);
         let need = Need::Rows { failures: failures.saturating_add(1), at: now + delay };

@@ -130,10 +130,12 @@ impl Thread {
         }
     }
 
-    /// Syncs now, and lets the ledger be offered everything.
+    /// Syncs now, lets the ledger be offered everything, and marks what it does not take at once.
     fn catch_up(&mut self) {
         self.sync_written();
         self.index.hurry(Instant::now());
+        self.index.drive(Instant::now());
+        self.index.defer_all();
     }
 
     /// Syncs what was written. Only then the ledger learns of it: it never knows more than the files.

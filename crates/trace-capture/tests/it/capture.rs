@@ -1,14 +1,15 @@
 //! Recording launches through the handle.
 
-#[cfg(feature = "sqlite")]
 mod backends;
 mod children;
+mod deferred;
 mod dropping;
 mod ended;
 mod files;
 mod hooked;
 mod kill;
 mod ledgers;
+mod moving;
 #[cfg(feature = "sqlite")]
 mod processes;
 mod receipts;

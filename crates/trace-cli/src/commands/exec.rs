@@ -16,13 +16,13 @@ use std::{
 use anyhow::{Context, anyhow};
 use clap::Args;
 use trace_capture::{
-    Capture, CaptureEnv, EnvParts, Home, LedgerKind, MemoryLedger, OpenError, PreparedTurnContext, Start,
+    Capture, CaptureEnv, EnvParts, Home, LedgerKind, MemoryLedger, OpenError, PreparedTurnContext, Rows, Start,
     intake::exec::{AgentCommand, AgentInput, Exec, ExecError, ExecLaunch, ExecReport, Outputs, restore_signals},
     open_home_ledger,
 };
 use trace_model::{ledger::Ledger, words::Provider};
 
-use self::summary::RecordedLaunch;
+use self::summary::{Indexed, RecordedLaunch};
 use crate::{
     app::{App, next_step},
     error::{Advise, Verdict},
@@ -125,9 +125,9 @@ impl Prompts {
 fn record(args: &ExecArgs, agent: &Agent, prompts: Prompts, app: &App) -> anyhow::Result<(ExecReport, RecordedLaunch)> {
     let Prompts { prepared, gather_ms } = prompts;
     let home = app.open_home()?;
-    let (ledger, keeps_rows) = open_ledger(&home, app)?;
+    let (ledger, rows, is_own) = open_ledger(&home, app)?;
     let machine = labels::machine(&app.environment);
-    let parts = EnvParts { machine, ..EnvParts::new(home.clone(), ledger) };
+    let parts = EnvParts { machine, rows, ..EnvParts::new(home.clone(), ledger) };
     let labels = labels::labels(&app.environment, &parts, app.messages)?;
     let provider = args.provider.clone().or_else(|| agent.command.provider()).unwrap_or(Provider::Unknown);
     let is_interactive = app.environment.stdin.is_terminal() && app.environment.stdout.is_terminal();
@@ -142,9 +142,14 @@ fn record(args: &ExecArgs, agent: &Agent, prompts: Prompts, app: &App) -> anyhow
     // This gives the ledger its time. It is not asked for anything: whoever holds it would hold us as well.
     drop(env);
     let status = launch.capture().status();
-    let is_indexed = keeps_rows && !status.index_pending;
+    let indexed = match rows {
+        Rows::Deferred => Indexed::Later,
+        Rows::Kept if !is_own => Indexed::Elsewhere,
+        Rows::Kept if status.index_pending => Indexed::Later,
+        Rows::Kept => Indexed::Now,
+    };
     let is_there = is_there(home.root(), launch.capture());
-    Ok((report, RecordedLaunch { id: launch.id(), run_id: launch.capture().run_id(), status, is_indexed, is_there }))
+    Ok((report, RecordedLaunch { id: launch.id(), run_id: launch.capture().run_id(), status, indexed, is_there }))
 }
 
 /// Tells whether the files of the launch are found where they were made, by whoever looks for them now.
@@ -153,21 +158,27 @@ fn is_there(home: &Path, capture: &Capture) -> bool {
     found().is_some()
 }
 
-/// Opens the ledger, and tells whether it is the one that the home is looked at through. Without that one the artifacts
-/// are recorded all the same, and its rows can be made from them.
-fn open_ledger(home: &Home, app: &App) -> anyhow::Result<(Arc<dyn Ledger>, bool)> {
+/// Opens the ledger, and tells whether rows are kept in it and whether it is the one that the home is looked at through.
+/// Without that one the artifacts are recorded all the same, and its rows are made from them when it is opened next.
+fn open_ledger(home: &Home, app: &App) -> anyhow::Result<(Arc<dyn Ledger>, Rows, bool)> {
     let wanted = app.global.ledger;
     match open_home_ledger(home, wanted) {
-        Err(error @ (OpenError::Ledger { .. } | OpenError::NotCompiled { .. } | OpenError::Home(_))) => {
+        Err(
+            error @ (OpenError::Ledger { .. }
+            | OpenError::NotCompiled { .. }
+            | OpenError::OtherKind { .. }
+            | OpenError::Home(_)),
+        ) => {
             let next = next_step(&error);
             let error = anyhow!(error);
-            let text = format!("the launch is recorded without the ledger, until `trace reindex`: {error:#}; {next}");
+            let text =
+                format!("the launch is recorded without the ledger, until that is opened next: {error:#}; {next}");
             app.messages.say("warning", &text);
-            Ok((Arc::new(MemoryLedger::new()), false))
+            Ok((Arc::new(MemoryLedger::new()), Rows::Deferred, false))
         }
         opened => {
             let is_own = |wanted| LedgerKind::of_home(home).is_ok_and(|own| own == wanted);
-            Ok((opened?, wanted.is_none_or(is_own)))
+            Ok((opened?, Rows::Kept, wanted.is_none_or(is_own)))
         }
     }
 }

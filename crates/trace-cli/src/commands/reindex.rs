@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use clap::Args;
 use pollster::FutureExt;
 use serde::Serialize;
-use trace_capture::reindex::{Note, Progress, ReindexReport, reindex};
+use trace_capture::reindex::{MoveError, MoveReport, Note, Progress, ReindexReport, move_ledger, reindex};
 use trace_model::path::ArtifactPath;
 
 use super::FormatArgs;
 use crate::{
-    app::App,
-    error::Advise,
+    app::{App, next_step},
+    error::{Advise, advised},
     progress,
     render::text::{escape, figures, style},
 };
@@ -21,6 +21,9 @@ use crate::{
 /// The recordings are the truth and the ledger is an index of them: it may be deleted at any time, and this brings it
 /// back. Launches that are being recorded are left to their writers. Launches whose recordings are gone are told, and
 /// stay in the ledger.
+///
+/// With `--ledger KIND`, the home is moved to a ledger of that kind: reservations and launches without a recording are
+/// copied from the old one, which is removed when the new one is whole.
 #[derive(Debug, Args)]
 pub(crate) struct ReindexArgs {
     #[command(flatten)]
@@ -31,6 +34,7 @@ pub(crate) struct ReindexArgs {
 #[derive(Debug, Serialize)]
 struct Document<'a> {
     schema_version: u32,
+    moved: Option<MoveDocument>,
     launches: u64,
     live: u64,
     failed: u64,
@@ -38,6 +42,15 @@ struct Document<'a> {
     events: u64,
     skipped_lines: u64,
     notes: Vec<NoteDocument<'a>>,
+}
+
+/// From which ledger to which one, and what was copied because no recording holds it.
+#[derive(Debug, Serialize)]
+struct MoveDocument {
+    from: &'static str,
+    to: &'static str,
+    reservations: Option<u64>,
+    copied: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -54,26 +67,72 @@ impl<'a> NoteDocument<'a> {
 }
 
 pub(crate) fn run(args: &ReindexArgs, app: &mut App) -> anyhow::Result<ExitCode> {
-    let store = app.open_store()?;
+    let home = app.open_home()?;
     let bar = progress::bar(app.environment.stderr, "Reading launches");
     let mut show = |Progress { done, total }: Progress| {
         bar.set_length(u64::try_from(total).unwrap_or(u64::MAX));
         bar.set_position(u64::try_from(done).unwrap_or(u64::MAX));
     };
-    let result = reindex(&store.home, &*store.ledger, &mut show).block_on();
-    bar.finish_and_clear();
-    let report = result.advise(|| "what was indexed so far stays; run `trace reindex` again".to_owned())?;
-    if args.format.json {
-        app.output.json(&document(&report))?;
+    let moved = match app.global.ledger {
+        Some(to) => move_ledger(&home, to, &mut show).block_on(),
+        None => Ok(None),
+    };
+    let moved = match moved {
+        Ok(moved) => moved,
+        Err(error) => {
+            bar.finish_and_clear();
+            let advice = next_step_of_move(&error);
+            return Err(advised(error, advice));
+        }
+    };
+    let report = if let Some(moved) = &moved {
+        moved.reindex.clone()
     } else {
-        app.output.lines(lines(&report))?;
+        let store = app.open_store()?;
+        let result = reindex(&store.home, &*store.ledger, &mut show).block_on();
+        result.advise(|| "what was indexed so far stays; run `trace reindex` again".to_owned())?
+    };
+    bar.finish_and_clear();
+    if args.format.json {
+        app.output.json(&document(&report, moved.as_ref()))?;
+    } else {
+        app.output.lines(moved.iter().map(move_line).chain(lines(&report)))?;
+    }
+    if let Some(MoveReport { from, reservations: None, .. }) = moved {
+        let text = format!("the {from} ledger was gone: reservations, which no recording holds, are lost");
+        app.messages.say("warning", &text);
     }
     Ok(if report.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn document(report: &ReindexReport) -> Document<'_> {
+fn next_step_of_move(error: &MoveError) -> String {
+    match error {
+        MoveError::Recording { .. } => "`trace ls --outcome running` lists what runs".to_owned(),
+        MoveError::Open(error) => next_step(error),
+        _ => "nothing was moved; the home has the ledger that it had".to_owned(),
+    }
+}
+
+/// Says from where to where, and what no recording holds.
+fn move_line(report: &MoveReport) -> String {
+    let MoveReport { from, to, reservations, copied, .. } = report;
+    let mut parts = vec![format!("moved from {from} to {to}")];
+    parts.extend(reservations.filter(|count| *count > 0).map(|count| figures::counted(count, "reservation")));
+    if *copied > 0 {
+        parts.push(format!("{} without a recording copied", figures::counted(*copied, "launch")));
+    }
+    parts.join(" · ")
+}
+
+fn document<'a>(report: &'a ReindexReport, moved: Option<&MoveReport>) -> Document<'a> {
     Document {
         schema_version: trace_report::SCHEMA_VERSION,
+        moved: moved.map(|moved| MoveDocument {
+            from: moved.from.as_str(),
+            to: moved.to.as_str(),
+            reservations: moved.reservations,
+            copied: moved.copied,
+        }),
         launches: report.launches,
         live: report.live,
         failed: report.failed,

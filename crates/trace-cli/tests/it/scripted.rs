@@ -71,7 +71,8 @@ impl ScriptedHome {
         let clock = Arc::new(ScriptedClock(AtomicI64::new(1_796_059_090_000_000)));
         let machine = Machine { hostname: Some("desk".to_owned()), os_user: Some("ada".to_owned()), machine_id: None };
         let ids = Arc::new(CountingIds::default());
-        let env = CaptureEnv::new(EnvParts { home, ledger, clock: clock.clone(), ids, machine });
+        let parts = EnvParts { clock: clock.clone(), ids, machine, ..EnvParts::new(home, ledger) };
+        let env = CaptureEnv::new(parts);
         answered(&env, &clock);
         clock.wait(60_000);
         failed(&env, &clock);

@@ -1,6 +1,7 @@
 //! What the tests of capture have in common.
 
 use std::{
+    fs,
     path::Path,
     sync::{
         Arc,
@@ -10,8 +11,8 @@ use std::{
 
 use serde_json::Value;
 use trace_capture::{
-    Capture, CaptureEnv, Clock, EnvParts, Home, IdSource, Labels, Machine, MemoryLedger, PreparedTurnContext, Prompts,
-    Start, StreamEvent, TokenizerName,
+    Capture, CaptureEnv, Clock, EnvParts, Home, IdSource, Labels, LedgerKind, Machine, MemoryLedger,
+    PreparedTurnContext, Prompts, Start, StreamEvent, TokenizerName,
 };
 use trace_model::{
     codec::Line,
@@ -66,7 +67,8 @@ pub(super) fn env_with_clock(home: &Home, ledger: Arc<dyn Ledger>, clock: Arc<dy
         hostname: Some("host".to_owned()),
         os_user: Some("sam".to_owned()),
     };
-    CaptureEnv::new(EnvParts { home: home.clone(), ledger, clock, ids: Arc::new(CountingIds::default()), machine })
+    let parts = EnvParts::new(home.clone(), ledger);
+    CaptureEnv::new(EnvParts { clock, ids: Arc::new(CountingIds::default()), machine, ..parts })
 }
 
 /// A home in simulated files, and a memory ledger.
@@ -124,6 +126,23 @@ pub(super) fn begin(env: &CaptureEnv) -> Capture {
 
 pub(super) fn text(text: impl Into<String>) -> StreamEvent {
     StreamEvent::Text { text: text.into() }
+}
+
+/// Every kind of ledger with files that this build has.
+pub(super) fn disk_kinds() -> impl Iterator<Item = LedgerKind> {
+    LedgerKind::ALL.iter().copied().filter(|kind| kind.is_compiled() && kind.file_name().is_some())
+}
+
+/// Removes all files of the home's ledger.
+pub(super) fn delete_ledger(root: &Path, kind: LedgerKind) {
+    for entry in fs::read_dir(root).unwrap() {
+        let path = entry.unwrap().path();
+        if !path.file_name().unwrap().to_str().unwrap().starts_with(kind.file_name().unwrap()) {
+            continue;
+        }
+        let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+        removed.unwrap();
+    }
 }
 
 /// What a ledger holds of one launch.

@@ -10,13 +10,23 @@ use trace_model::{
 
 use crate::render::text::figures;
 
+/// Where the rows of a launch are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Indexed {
+    /// In the home's own ledger.
+    Now,
+    /// In none; the launch is marked, and the next look at the home brings it in.
+    Later,
+    /// In a ledger that ends with this process.
+    Elsewhere,
+}
+
 /// A launch that is on record.
 pub(super) struct RecordedLaunch {
     pub(super) id: LaunchId,
     pub(super) run_id: Option<RunId>,
     pub(super) status: CaptureReport,
-    /// The home's own ledger has its rows.
-    pub(super) is_indexed: bool,
+    pub(super) indexed: Indexed,
     /// Its files are where they were made.
     pub(super) is_there: bool,
 }
@@ -58,7 +68,7 @@ impl<'a> Document<'a> {
             exit_code: report.end.exit_code(),
             capture_status: recorded.map(|launch| launch.capture_status(report.recorded)),
             trouble: recorded.and_then(|launch| launch.status.trouble.as_deref()),
-            index_pending: recorded.is_some_and(|launch| !launch.is_indexed),
+            index_pending: recorded.is_some_and(|launch| launch.indexed != Indexed::Now),
             turns: recorded.map(|_| report.turns),
             totals: report.totals.as_ref(),
             notes: report.notes,
@@ -68,7 +78,7 @@ impl<'a> Document<'a> {
 
 /// Returns the one line that says what is on record now, and where to see it.
 pub(super) fn line(report: &ExecReport, recorded: &RecordedLaunch) -> String {
-    let RecordedLaunch { id, status, is_indexed, .. } = recorded;
+    let RecordedLaunch { id, status, indexed, .. } = recorded;
     let totals = &report.totals;
     let parts = [
         Some(format!("{}, {}", LaunchOutcome::from(report.outcome), figures::counted(report.turns, "turn"))),
@@ -85,10 +95,10 @@ pub(super) fn line(report: &ExecReport, recorded: &RecordedLaunch) -> String {
         }),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    let next = if *is_indexed {
-        format!("see `trace show {}`", id.short())
-    } else {
-        "it is not in the home's ledger, and `trace reindex` brings it there".to_owned()
+    let next = match indexed {
+        Indexed::Now => format!("see `trace show {}`", id.short()),
+        Indexed::Later => format!("it is not in the ledger yet, and `trace show {}` brings it in", id.short()),
+        Indexed::Elsewhere => "it is not in the home's ledger, and `trace reindex` brings it there".to_owned(),
     };
     format!("recorded {}: {}; {next}", id.short(), parts.join(", "))
 }
