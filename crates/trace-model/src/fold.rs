@@ -23,7 +23,7 @@ use crate::{
     timestamp::Timestamp,
     totals::Totals,
     turn::{EndStatus, Turn, TurnState},
-    usage::{UsageOrigin, UsageRecord, UsageRow},
+    usage::{UsageRecord, UsageRow},
     words::{Coverage, PartialReason},
 };
 
@@ -255,7 +255,7 @@ impl Fold {
         self.changes.usage.extend(changed);
         // Nothing was known of the turn's input; now the provider's totals are. A record may stay with an earlier turn.
         let Some(stored) = self.usage.get(&record.report.key) else { return };
-        let turn = stored.turn_id.filter(|_| stored.report.origin() != UsageOrigin::Cost);
+        let turn = stored.turn_id.filter(|_| stored.report.prompt_tokens().is_some());
         let unknown = |fold: &&mut FoldTurn| fold.turn.context_coverage == Coverage::Unknown;
         if let Some(fold) = self.turn_mut(turn).filter(unknown) {
             fold.turn.context_coverage = Coverage::ProviderTotalOnly;

@@ -96,10 +96,9 @@ fn requests<'a>(mut records: impl Iterator<Item = &'a UsageRecord>) -> Option<u6
             return Some(count);
         }
         seen = true;
-        let prompt = add_known([report.input_tokens, report.cache_read_tokens, report.cache_write_tokens]);
         match report.grain {
             Grain::Request => Some(count + 1),
-            Grain::Turn | Grain::Session => (prompt == Some(0)).then_some(count),
+            Grain::Turn | Grain::Session => (report.prompt_tokens() == Some(0)).then_some(count),
         }
     });
     count.filter(|_| seen)

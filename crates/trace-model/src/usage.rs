@@ -10,6 +10,7 @@ use crate::{
     money::NanoUsd,
     text_enum::serde_as_text,
     timestamp::Timestamp,
+    totals::add_known,
     words::{Grain, Quality},
 };
 
@@ -188,6 +189,11 @@ impl UsageReport {
     /// Returns the origin that the key tells.
     pub fn origin(&self) -> UsageOrigin {
         UsageOrigin::of_key(&self.key)
+    }
+
+    /// Returns the prompt tokens, whether they came from a cache or not; unknown where no class of them is known.
+    pub fn prompt_tokens(&self) -> Option<u64> {
+        add_known([self.input_tokens, self.cache_read_tokens, self.cache_write_tokens])
     }
 
     /// Returns what is known when `new` comes after `old` under one key.

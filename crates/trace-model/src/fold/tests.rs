@@ -314,6 +314,16 @@ fn late_usage_counts_to_the_turn_that_it_names() {
 }
 
 #[test]
+fn usage_that_knows_no_prompt_tells_nothing_of_the_input() {
+    let mut feed = Feed::new();
+    feed.open(1);
+    feed.usage(1, UsageReport::new("remainder:1:m", Grain::Turn, Quality::LowerBound));
+    assert_eq!(feed.turn(1).context_coverage, Coverage::Unknown);
+    feed.usage(1, request("msg_1", 0, 1));
+    assert_eq!(feed.turn(1).context_coverage, Coverage::ProviderTotalOnly);
+}
+
+#[test]
 fn the_first_trouble_is_the_reason_and_the_end_has_the_last_word() {
     let mut feed = Feed::new();
     for message in ["disk full", "again"] {

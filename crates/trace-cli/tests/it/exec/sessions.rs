@@ -123,6 +123,7 @@ fn what_a_refused_session_of_codex_cost_is_unknown() {
         assert_eq!(totals[figure], Value::Null, "{figure}");
     }
     assert_eq!(totals["quality"], "lower_bound");
+    assert_eq!(shown["turns"][0]["context_coverage"], "unknown");
 }
 
 /// Returns the sum of all tokens of a launch or a turn, and how far it can be trusted.
