@@ -32,7 +32,8 @@ use crate::{
 /// A clone records the same launch, from any thread. Everything named `record_…` may be called anywhere: it writes the
 /// event into its file, waits for no disk and no ledger, and tells no error. What begins or ends something is
 /// asynchronous on any executor, and has a `blocking_…` twin for code without one; the work itself is done on the
-/// environment's own thread. It returns when its events are on disk; the ledger is waited for at most 20 ms.
+/// environment's own thread. It returns when its events are on disk; the ledger is waited for at most 20 ms, and by a
+/// launch under control that looks for its reservation at most 1 s more.
 ///
 /// Nothing that goes wrong after [`begin`](Self::begin) reaches the agent: [`status`](Self::status) tells it, and the
 /// launch's row says `partial` and why. [`finish`](Self::finish) ends the launch. When the last clone is dropped before
@@ -70,10 +71,14 @@ impl Capture {
 
     /// Begins a launch and its first turn. When it returns, their files are published and survive a power cut.
     ///
+    /// A launch under control takes over id and start of the reservation that waits for its control run; all else is as
+    /// it is said here. If none waits, or the ledger does not say so in time, the launch has an id of its own:
+    /// [`CaptureReport::reservation`] tells it. A begin that fails leaves the reservation waiting.
+    ///
     /// # Errors
     ///
     /// [`CaptureError::Begin`] and [`CaptureError::FirstEvents`] if the files cannot be published; nothing is left
-    /// behind then. [`CaptureError::NoRecorder`] if the environment's thread could not be started. A ledger that fails
+    /// behind then. So it is if another launch took over the same reservation at the same time. [`CaptureError::NoRecorder`] if the environment's thread could not be started. A ledger that fails
     /// is no error: see [`CaptureReport::index_pending`].
     pub async fn begin(
         env: &CaptureEnv,

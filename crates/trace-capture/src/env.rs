@@ -6,10 +6,16 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use trace_model::{ledger::Ledger, timestamp::Timestamp};
+use trace_model::{
+    control::{Control, Reservation},
+    id::{ControlRunId, LaunchId},
+    ledger::{Ledger, LedgerError},
+    timestamp::Timestamp,
+    words::{Provider, ReservationState},
+};
 use uuid::{ContextV7, Uuid};
 
-use crate::{artifacts::Home, recorder::Recorder};
+use crate::{CaptureError, artifacts::Home, recorder::Recorder, sink::pass};
 
 /// Tells the time.
 pub trait Clock: fmt::Debug + Send + Sync {
@@ -72,7 +78,7 @@ pub enum Rows {
 }
 
 /// What a [`CaptureEnv`] is made of.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct EnvParts {
     /// Where artifacts go.
     pub home: Home,
@@ -115,6 +121,11 @@ pub struct CaptureEnv {
 #[derive(Debug)]
 struct Shared {
     recorder: Recorder,
+    home: Home,
+    ledger: Arc<dyn Ledger>,
+    rows: Rows,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn IdSource>,
 }
 
 impl CaptureEnv {
@@ -123,7 +134,87 @@ impl CaptureEnv {
 
     /// Returns an environment of those parts. Its thread starts now and ends when nothing needs it any more.
     pub fn new(parts: EnvParts) -> Self {
-        Self { shared: Arc::new(Shared { recorder: Recorder::start(parts) }) }
+        let EnvParts { home, ledger, rows, clock, ids, .. } = parts.clone();
+        Self { shared: Arc::new(Shared { recorder: Recorder::start(parts), home, ledger, rows, clock, ids }) }
+    }
+
+    /// Reserves a launch for the control run: its id is certain from now on, and its start is now.
+    ///
+    /// The first launch that is begun with a control of that run takes it over, in this process or another one with the
+    /// same ledger. Until then [`release`](Self::release) gives it up.
+    ///
+    /// There is no agent yet that could be held up, so the ledger is waited for, and its errors are told.
+    ///
+    /// # Errors
+    ///
+    /// [`CaptureError::Reserve`] if the ledger does not take it, above all because another one waits for the run, or
+    /// if it cannot be opened now: see [`Rows::Deferred`].
+    pub async fn reserve(
+        &self,
+        control: Control,
+        provider: Provider,
+        model: Option<String>,
+        surface: impl Into<String>,
+    ) -> Result<Reservation, CaptureError> {
+        let ledger = self.own_ledger().map_err(CaptureError::Reserve)?;
+        let Shared { clock, ids, .. } = &*self.shared;
+        let reserved_at = clock.now();
+        let reservation = pass(Reservation {
+            control,
+            launch_id: LaunchId::from_uuid(ids.next(reserved_at)),
+            provider,
+            model,
+            surface: surface.into(),
+            reserved_at,
+            state: ReservationState::Waiting,
+        });
+        let reservation = reservation.into_inner();
+        ledger.reserve(&reservation).await.map_err(CaptureError::Reserve)?;
+        Ok(reservation)
+    }
+
+    /// Does what [`reserve`](Self::reserve) does, and blocks this thread meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`reserve`](Self::reserve).
+    pub fn blocking_reserve(
+        &self,
+        control: Control,
+        provider: Provider,
+        model: Option<String>,
+        surface: impl Into<String>,
+    ) -> Result<Reservation, CaptureError> {
+        pollster::block_on(self.reserve(control, provider, model, surface))
+    }
+
+    /// Gives up the reservation of the control run. One that was given up before stays so.
+    ///
+    /// # Errors
+    ///
+    /// [`CaptureError::Release`] if there is none, its launch has begun, or the ledger fails or cannot be
+    /// opened now: see [`Rows::Deferred`].
+    pub async fn release(&self, control_run: &ControlRunId) -> Result<(), CaptureError> {
+        let ledger = self.own_ledger().map_err(CaptureError::Release)?;
+        ledger.release(control_run).await.map_err(CaptureError::Release)
+    }
+
+    /// Does what [`release`](Self::release) does, and blocks this thread meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`release`](Self::release).
+    pub fn blocking_release(&self, control_run: &ControlRunId) -> Result<(), CaptureError> {
+        pollster::block_on(self.release(control_run))
+    }
+
+    /// Returns the ledger if it is the home's own: a reservation in another one would be lost.
+    fn own_ledger(&self) -> Result<&dyn Ledger, LedgerError> {
+        let Shared { home, ledger, rows, .. } = &*self.shared;
+        match rows {
+            Rows::Kept => Ok(&**ledger),
+            Rows::Deferred => Err(LedgerError::Busy { place: home.root().display().to_string() }),
+        }
     }
 
     pub(crate) fn recorder(&self) -> &Recorder {

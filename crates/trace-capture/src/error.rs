@@ -2,9 +2,11 @@
 
 use std::{error::Error, fmt::Write as _};
 
+use trace_model::ledger::LedgerError;
+
 use crate::artifacts::{AppendError, ArtifactError};
 
-/// Why a launch or a turn could not be begun. Nothing else of capture fails.
+/// Why a launch or a turn could not be begun, or a launch not be reserved. Nothing else of capture fails.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CaptureError {
@@ -23,6 +25,12 @@ pub enum CaptureError {
     /// The launch has ended, and nothing is added to it.
     #[error("the launch has ended")]
     Ended,
+    /// The ledger did not take the reservation.
+    #[error("could not reserve the launch")]
+    Reserve(#[source] LedgerError),
+    /// The ledger did not give up the reservation.
+    #[error("could not release the reservation")]
+    Release(#[source] LedgerError),
     /// The recorder's thread could not be started or is gone.
     #[error("the recorder is not running")]
     NoRecorder,

@@ -38,7 +38,7 @@ pub use backend::{LedgerConfig, LedgerKind, OpenError, open_home_ledger, open_le
 pub use capture::{Capture, Labels, Start};
 pub use env::{CaptureEnv, Clock, EnvParts, IdSource, Machine, Rows, SystemClock, UuidV7Source};
 pub use error::CaptureError;
-pub use recorder::CaptureReport;
+pub use recorder::{CaptureReport, ReservationUse};
 pub use recording::{Recorded, ResultCost, StreamEvent};
 
 pub use trace_attribution::{

@@ -4,17 +4,19 @@
 //! happens here: the files of launches and turns, syncing, and the ledger's futures, which are polled between the rest,
 //! so that a ledger that does not answer keeps nothing else from happening.
 //!
-//! `live` is a launch as handles and thread share it, `thread` the loop, `boundaries` what opens and ends launches and
-//! turns, and `index` what the ledger is behind with. The thread gets its work in the order in which it was asked for.
+//! `live` is a launch as handles and thread share it, `thread` the loop, `lookups` what is asked before a launch under
+//! control begins, `boundaries` what opens and ends launches and turns, and `index` what the ledger is behind with. The thread gets its work in the order in which it was asked for.
 
 mod boundaries;
 mod index;
 mod live;
+mod lookups;
 mod thread;
 
 use std::{
     fmt,
     sync::{Arc, mpsc},
+    task::{Wake, Waker},
     time::Duration,
 };
 
@@ -28,6 +30,7 @@ use trace_model::{
 
 pub use live::CaptureReport;
 pub(crate) use live::{Handle, Live};
+pub use lookups::ReservationUse;
 
 use crate::{
     CaptureError, EnvParts,
@@ -100,6 +103,20 @@ impl Commands {
     pub(crate) fn send(&self, command: Command) {
         // Whoever waits for an answer sees that it will not come.
         let _ = self.0.send(command);
+    }
+
+    /// Returns what wakes the thread when the ledger has something to say.
+    fn waker(&self) -> Waker {
+        Waker::from(Arc::new(Ring(self.clone())))
+    }
+}
+
+/// Wakes the thread when the ledger has something to say.
+struct Ring(Commands);
+
+impl Wake for Ring {
+    fn wake(self: Arc<Self>) {
+        self.0.send(Command::LedgerReady);
     }
 }
 

@@ -6,6 +6,7 @@
 //! what may be on record belongs here and nowhere else. Today everything passes as it is, byte for byte.
 
 use trace_attribution::PreparedTurnContext;
+use trace_model::control::Reservation;
 
 use crate::{
     capture::{Labels, Start},
@@ -20,6 +21,10 @@ impl<T> Passed<T> {
     pub(crate) fn into_inner(self) -> T {
         self.0
     }
+
+    pub(crate) const fn as_inner(&self) -> &T {
+        &self.0
+    }
 }
 
 /// What a launch can record.
@@ -30,6 +35,8 @@ impl Recordable for Start {}
 impl Recordable for PreparedTurnContext {}
 impl Recordable for Input {}
 impl Recordable for &[u8] {}
+/// It is in no file, but the launch that takes it says the same of itself in one.
+impl Recordable for Reservation {}
 
 /// Lets a value through.
 pub(crate) const fn pass<T: Recordable>(value: T) -> Passed<T> {

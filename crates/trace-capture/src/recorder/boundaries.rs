@@ -9,6 +9,7 @@ use futures_channel::oneshot;
 use trace_attribution::{PreparedChannel, PreparedTurnContext};
 use trace_model::{
     context::TurnContext,
+    control::Reservation,
     event::SCHEMA_VERSION,
     id::{LaunchId, TurnId},
     launch::LaunchHeader,
@@ -18,8 +19,9 @@ use trace_model::{
 };
 
 use super::{
-    Begin, BeginTurn, Handle, Live, answer,
+    Begin, BeginTurn, Handle, Live, ReservationUse, answer,
     live::Writer,
+    lookups::Ready,
     thread::{OpenLaunch, Thread},
 };
 use crate::{
@@ -29,6 +31,14 @@ use crate::{
     error::reason_of,
     recording::{Ending, Input, Recording},
 };
+
+/// Who a launch is.
+#[derive(Clone, Copy)]
+struct Identity {
+    id: LaunchId,
+    started_at: Timestamp,
+    reservation_use: ReservationUse,
+}
 
 /// A turn that is to be opened.
 struct NewTurn {
@@ -50,9 +60,23 @@ struct StagedTurn {
 }
 
 impl Thread {
-    pub(super) fn begin(&mut self, begin: Begin) {
-        let Begin { labels, prepared, start, recorder, reply } = begin;
-        let live = match self.publish(labels.into_inner(), prepared.into_inner(), start.into_inner()) {
+    /// Begins the launch: one under control once it is known whether it was reserved.
+    pub(super) fn ask_and_begin(&mut self, begin: Box<Begin>) {
+        match begin.start.as_inner().control.clone() {
+            None => self.begin(Ready::without_reservation(begin)),
+            // The ledger that has the reservation, if there is one, cannot be opened now.
+            Some(control) if self.parts.rows == Rows::Deferred => {
+                self.begin(Ready::unanswered(begin, &control, "the ledger cannot be opened now"));
+            }
+            Some(control) => self.lookups.ask(begin, control, Instant::now()),
+        }
+    }
+
+    pub(super) fn begin(&mut self, ready: Ready) {
+        let Ready { begin, reservation, reservation_use } = ready;
+        let Begin { labels, prepared, start, recorder, reply } = *begin;
+        let identity = self.identity(reservation, reservation_use);
+        let live = match self.publish(identity, labels.into_inner(), prepared.into_inner(), start.into_inner()) {
             Ok(live) => live,
             Err(error) => return answer(reply, Err(error)),
         };
@@ -62,14 +86,25 @@ impl Thread {
         self.index.wait_for(&live, Instant::now(), move || answer(reply, Ok(handle)));
     }
 
+    /// Returns who a launch is: who it was reserved as, else somebody new.
+    fn identity(&self, reservation: Option<Reservation>, reservation_use: ReservationUse) -> Identity {
+        let (id, started_at) = if let Some(reservation) = reservation {
+            (reservation.launch_id, reservation.reserved_at)
+        } else {
+            let now = self.parts.clock.now();
+            (LaunchId::from_uuid(self.parts.ids.next(now)), now)
+        };
+        Identity { id, started_at, reservation_use }
+    }
+
     fn publish(
         &mut self,
+        identity: Identity,
         labels: Labels,
         prepared: PreparedTurnContext,
         start: Start,
     ) -> Result<Arc<Live>, CaptureError> {
-        let now = self.parts.clock.now();
-        let id = LaunchId::from_uuid(self.parts.ids.next(now));
+        let Identity { id, started_at, reservation_use } = identity;
         let turn = NewTurn {
             launch_id: id,
             ordinal: 1,
@@ -79,7 +114,7 @@ impl Thread {
             render_ms: start.render_ms,
             basis: start.basis.clone(),
         };
-        let header = header(id, now, labels, start, &self.parts);
+        let header = header(id, started_at, labels, start, &self.parts);
         let dir = header.artifact_dir();
         let files = LaunchFiles::stage(&self.parts.home, &header).map_err(CaptureError::Begin)?;
         let mut writer = Writer::new(Recording::new(header), files);
@@ -94,7 +129,8 @@ impl Thread {
         if self.parts.rows == Rows::Deferred {
             self.index.defer(&dir);
         }
-        Ok(Arc::new(Live::new(writer, Arc::clone(&self.parts.clock), self.commands.clone())))
+        let clock = Arc::clone(&self.parts.clock);
+        Ok(Arc::new(Live::new(writer, reservation_use, clock, self.commands.clone())))
     }
 
     /// Writes the first turn into the staged files, and publishes them.

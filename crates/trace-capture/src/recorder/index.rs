@@ -9,14 +9,14 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll, Wake, Waker},
+    task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
 
 use futures_channel::oneshot;
 use trace_model::{id::LaunchId, ledger::Ledger, path::ArtifactPath};
 
-use super::{Command, Commands, Live, thread::panic_text};
+use super::{Live, thread::panic_text};
 use crate::{
     artifacts::{ArtifactError, Home},
     error::reason_of,
@@ -73,18 +73,8 @@ struct Waiter {
     reply: Box<dyn FnOnce() + Send>,
 }
 
-/// Wakes the thread when the ledger has something to say.
-struct Ring(Commands);
-
-impl Wake for Ring {
-    fn wake(self: Arc<Self>) {
-        self.0.send(Command::LedgerReady);
-    }
-}
-
 impl Index {
-    pub(super) fn new(ledger: Arc<dyn Ledger>, home: Home, commands: Commands) -> Self {
-        let waker = Waker::from(Arc::new(Ring(commands)));
+    pub(super) fn new(ledger: Arc<dyn Ledger>, home: Home, waker: Waker) -> Self {
         Self {
             ledger,
             home,

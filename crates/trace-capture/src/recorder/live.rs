@@ -17,7 +17,7 @@ use trace_model::{
 };
 use trace_providers::SessionScanner;
 
-use super::{Command, Recorder};
+use super::{Command, Recorder, ReservationUse};
 use crate::{
     artifacts::{AppendError, LaunchFiles, WrittenTurn},
     env::Clock,
@@ -35,6 +35,8 @@ pub struct CaptureReport {
     pub lost_events: u64,
     /// The first trouble, in words. It makes the capture partial.
     pub trouble: Option<String>,
+    /// What became of the reservation that the launch was to take over.
+    pub reservation: ReservationUse,
 }
 
 /// The launch of a [`Capture`](crate::Capture). Dropped without an end, it lets the launch end.
@@ -63,6 +65,7 @@ pub(crate) struct Live {
     /// The thread knows that there is something to sync.
     noticed: AtomicBool,
     index_pending: AtomicBool,
+    reservation: ReservationUse,
 }
 
 #[derive(Debug)]
@@ -156,15 +159,20 @@ impl Writer {
 
     fn report(&self) -> CaptureReport {
         CaptureReport {
-            index_pending: false,
             lost_events: self.recording.lost_events(),
             trouble: self.recording.trouble().map(str::to_owned),
+            ..CaptureReport::default()
         }
     }
 }
 
 impl Live {
-    pub(super) fn new(writer: Writer, clock: Arc<dyn Clock>, commands: super::Commands) -> Self {
+    pub(super) fn new(
+        writer: Writer,
+        reservation: ReservationUse,
+        clock: Arc<dyn Clock>,
+        commands: super::Commands,
+    ) -> Self {
         let header = &writer.recording.launch().header;
         Self {
             id: header.id,
@@ -175,6 +183,7 @@ impl Live {
             state: Mutex::new(State::Open(Box::new(writer))),
             noticed: AtomicBool::new(false),
             index_pending: AtomicBool::new(false),
+            reservation,
         }
     }
 
@@ -256,7 +265,8 @@ impl Live {
             State::Open(writer) => writer.report(),
             State::Closed(report) => report.clone(),
         };
-        CaptureReport { index_pending: self.index_pending.load(Ordering::Acquire), ..report }
+        let index_pending = self.index_pending.load(Ordering::Acquire);
+        CaptureReport { index_pending, reservation: self.reservation, ..report }
     }
 
     pub(super) fn set_index_pending(&self, pending: bool) {

@@ -10,7 +10,7 @@ use std::{
 
 use trace_model::id::LaunchId;
 
-use super::{Command, Commands, Live, index::Index};
+use super::{Command, Commands, Live, index::Index, lookups::Lookups};
 use crate::{
     CaptureEnv, EnvParts,
     artifacts::{SyncHandles, TurnWriter},
@@ -27,6 +27,7 @@ pub(super) struct Thread {
     /// The launches that have not ended.
     pub(super) open: BTreeMap<LaunchId, OpenLaunch>,
     pub(super) index: Index,
+    pub(super) lookups: Lookups,
     /// When what was written is synced, if something was.
     sync_at: Option<Instant>,
     unsynced: BTreeMap<LaunchId, Arc<Live>>,
@@ -44,12 +45,15 @@ pub(super) struct OpenLaunch {
 
 impl Thread {
     pub(super) fn new(parts: EnvParts, commands: Commands) -> Self {
-        let index = Index::new(Arc::clone(&parts.ledger), parts.home.clone(), commands.clone());
+        let waker = commands.waker();
+        let index = Index::new(Arc::clone(&parts.ledger), parts.home.clone(), waker.clone());
+        let lookups = Lookups::new(Arc::clone(&parts.ledger), waker);
         Self {
             parts,
             commands,
             open: BTreeMap::new(),
             index,
+            lookups,
             sync_at: None,
             unsynced: BTreeMap::new(),
             flushes: Vec::new(),
@@ -69,7 +73,11 @@ impl Thread {
                 },
             };
             if let Some(command) = command {
-                self.obey_or_tell(command);
+                let launch = command.launch();
+                self.or_tell(launch, |thread| thread.obey(command));
+            }
+            for ready in self.lookups.take_ready(Instant::now()) {
+                self.or_tell(None, |thread| thread.begin(ready));
             }
             if self.sync_at.is_some_and(|at| at <= Instant::now()) {
                 self.sync_written();
@@ -81,7 +89,7 @@ impl Thread {
     /// Tells those who wait for it that nothing is left to do, and tells whether the thread ends.
     fn rests(&mut self) -> bool {
         let now = Instant::now();
-        let idle = self.index.is_idle(now);
+        let idle = self.lookups.is_empty() && self.index.is_idle(now);
         if idle {
             for flush in self.flushes.drain(..) {
                 // Whoever waited may have stopped to.
@@ -92,13 +100,15 @@ impl Thread {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        [self.sync_at, self.index.next_deadline(), self.end_by].into_iter().flatten().min()
+        [self.sync_at, self.lookups.next_deadline(), self.index.next_deadline(), self.end_by]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
-    /// Obeys; what panics in it, such as a clock of the harness's own, is a trouble of that launch and of no other.
-    fn obey_or_tell(&mut self, command: Command) {
-        let launch = command.launch();
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.obey(command))) {
+    /// Works; what panics in it, such as a clock of the harness's own, is a trouble of that launch and of no other.
+    fn or_tell(&mut self, launch: Option<Arc<Live>>, work: impl FnOnce(&mut Self)) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(self))) {
             let reason = format!("the recorder panicked: {}", panic_text(&*panic));
             if let Some(live) = launch {
                 live.take_trouble(&reason);
@@ -110,7 +120,7 @@ impl Thread {
 
     fn obey(&mut self, command: Command) {
         match command {
-            Command::Begin(begin) => self.begin(*begin),
+            Command::Begin(begin) => self.ask_and_begin(begin),
             Command::BeginTurn(begin) => self.begin_turn(*begin),
             Command::FinishTurn { live, outcome, reply } => self.finish_turn(&live, outcome, reply),
             Command::Finish { live, ending, reply } => self.finish(&live, ending, reply),

@@ -13,6 +13,7 @@ mod moving;
 #[cfg(feature = "sqlite")]
 mod processes;
 mod receipts;
+mod reservations;
 mod runtimes;
 mod session;
 mod support;

@@ -1,4 +1,4 @@
-//! A ledger around another one, with something before each write.
+//! A ledger around another one, with something before each call that recording makes.
 
 use std::{
     fmt,
@@ -22,7 +22,7 @@ use trace_model::{
 
 type Hook = dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync;
 
-/// Does something before each write, and keeps what went wrong in one.
+/// Does something before each write and each look for a reservation, and keeps what went wrong in one.
 pub(super) struct HookedLedger {
     inner: Arc<dyn Ledger>,
     hook: Box<Hook>,
@@ -77,6 +77,7 @@ impl Ledger for HookedLedger {
     }
 
     async fn reservation(&self, control_run: &ControlRunId) -> Result<Reservation, LedgerError> {
+        (self.hook)().await;
         self.inner.reservation(control_run).await
     }
 

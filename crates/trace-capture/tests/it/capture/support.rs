@@ -26,7 +26,7 @@ use trace_model::{
     usage::UsageRow,
     words::Provider,
 };
-use trace_testkit::SimulatedFiles;
+use trace_testkit::{SimulatedFiles, samples};
 use uuid::Uuid;
 
 /// A clock that goes on by a millisecond each time it is asked.
@@ -113,6 +113,10 @@ pub(super) fn labels() -> Labels {
 
 pub(super) fn start() -> Start {
     Start::new(Provider::Unknown, "headless")
+}
+
+pub(super) fn controlled() -> Start {
+    Start { control: Some(samples::control(1)), ..start() }
 }
 
 pub(super) fn prompt(text: &str) -> PreparedTurnContext {
