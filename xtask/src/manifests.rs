@@ -47,23 +47,30 @@ fn check_root(workspace: &Workspace) -> Vec<Problem> {
         }
         let version = value.as_str().or_else(|| value.get("version")?.as_str());
         if version.is_some_and(|version| version.starts_with('=')) {
-            problems.extend(check_explained(text, name, "a pinned version"));
+            problems.extend(check_explained(text, "workspace.dependencies", name, "a pinned version"));
         }
     }
     for (tool, lints) in root.and_then(|root| root.get("lints")).and_then(Value::as_table).into_iter().flatten() {
         for (lint, level) in lints.as_table().into_iter().flatten() {
             if level.as_str().or_else(|| level.get("level")?.as_str()) == Some("allow") {
-                problems.extend(check_explained(text, lint, &format!("an allowed {tool} lint")));
+                problems.extend(check_explained(
+                    text,
+                    &format!("workspace.lints.{tool}"),
+                    lint,
+                    &format!("an allowed {tool} lint"),
+                ));
             }
         }
     }
     problems
 }
 
-/// Checks that a comment stands right above the line that sets `key`.
-fn check_explained(text: &str, key: &str, what: &str) -> Option<Problem> {
+/// Checks that a comment stands right above the line of the section that sets `key`.
+fn check_explained(text: &str, section: &str, key: &str, what: &str) -> Option<Problem> {
+    let header = format!("[{section}]");
     let mut above = "";
-    for line in text.lines() {
+    let lines = text.lines().skip_while(|line| *line != header).skip(1);
+    for line in lines.take_while(|line| !line.starts_with('[')) {
         if key_of(line) == Some(key) && !above.starts_with('#') {
             let message = format!("`{key}`: {what} has a comment above it that gives the reason");
             return Some(Problem::in_file("Cargo.toml", message));

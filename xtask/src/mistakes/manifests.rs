@@ -75,26 +75,26 @@ fn a_feature_names_what_exists() {
     check_change(
         path,
         "default = [\"sqlite\"]",
-        "default = [\"sqlite\", \"sled\"]",
-        "feature `default` names `sled`, which does not exist",
+        "default = [\"sqlite\", \"redb\"]",
+        "feature `default` names `redb`, which does not exist",
     );
     check_change(
         path,
         "sqlite = [\"dep:trace-store-sqlite\"]",
-        "sqlite = [\"dep:trace-store-sqlite\", \"dep:trace-store-sled\"]",
-        "feature `sqlite` names `dep:trace-store-sled`, which does not exist",
+        "sqlite = [\"dep:trace-store-sqlite\", \"dep:trace-store-redb\"]",
+        "feature `sqlite` names `dep:trace-store-redb`, which does not exist",
     );
     check_change(
         "crates/trace-cli/Cargo.toml",
         "\"trace-capture/sqlite\"",
-        "\"trace-capture/sqlite\", \"trace-capture/sled\"",
-        "feature `sqlite` names `trace-capture/sled`, which does not exist",
+        "\"trace-capture/sqlite\", \"trace-capture/redb\"",
+        "feature `sqlite` names `trace-capture/redb`, which does not exist",
     );
     check_change(
         "crates/trace-cli/Cargo.toml",
         "trace-capture.workspace = true",
-        "trace-capture = { workspace = true, features = [\"sled\"] }",
-        "`trace-capture` has no feature `sled`",
+        "trace-capture = { workspace = true, features = [\"redb\"] }",
+        "`trace-capture` has no feature `redb`",
     );
 }
 
