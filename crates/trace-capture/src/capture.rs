@@ -14,7 +14,7 @@ use trace_model::{
     totals::Totals,
     turn::{Basis, Outcome},
     usage::{Agent, UsageReport},
-    words::{InputOp, OutputStream, TokenizerName},
+    words::{InputOp, OutputStream, Provider, TokenizerName},
 };
 use trace_providers::Observed;
 
@@ -22,7 +22,7 @@ pub use start::{Labels, Start};
 
 use crate::{
     CaptureEnv, CaptureError, CaptureReport, Recorded, StreamEvent,
-    recorder::{Begin, BeginTurn, Command, Handle},
+    recorder::{Begin, BeginTurn, Command, Handle, Recorder},
     recording::{Ending, Input},
     sink::pass,
 };
@@ -86,10 +86,19 @@ impl Capture {
         prepared: PreparedTurnContext,
         start: Start,
     ) -> Result<Self, CaptureError> {
+        Self::begin_by(env.recorder(), labels, prepared, start).await
+    }
+
+    async fn begin_by(
+        recorder: &Recorder,
+        labels: Labels,
+        prepared: PreparedTurnContext,
+        start: Start,
+    ) -> Result<Self, CaptureError> {
         let (reply, answer) = oneshot::channel();
-        let recorder = env.recorder().clone();
         let (labels, prepared, start) = (pass(labels), pass(prepared), pass(start));
-        env.recorder().send(Command::Begin(Box::new(Begin { labels, prepared, start, recorder, reply })));
+        let begin = Begin { labels, prepared, start, recorder: recorder.clone(), reply };
+        recorder.send(Command::Begin(Box::new(begin)));
         let handle = answer.await.unwrap_or(Err(CaptureError::NoRecorder))?;
         Ok(Self { handle: Some(Arc::new(handle)) })
     }
@@ -116,8 +125,10 @@ impl Capture {
     ///
     /// Those of [`begin_turn_with`](Self::begin_turn_with).
     pub async fn begin_turn(&self, op: InputOp, text: &str) -> Result<Option<TurnId>, CaptureError> {
-        let Some(handle) = &self.handle else { return Ok(None) };
-        let tokenizer = handle.live.tokenizer().unwrap_or(TokenizerName::Cl100kBase);
+        if self.handle.is_none() {
+            return Ok(None);
+        }
+        let tokenizer = self.follow_up_tokenizer();
         self.begin_turn_with(op, PreparedTurnContext::provider_total_only(tokenizer, text), None).await
     }
 
@@ -197,6 +208,53 @@ impl Capture {
         pollster::block_on(self.finish(outcome, recorded));
     }
 
+    /// Ends this launch as failed, and begins another one for the same piece of work: of the same run and process, with
+    /// the same labels and surface, and with that text as the message to the session that the provider keeps.
+    ///
+    /// If this launch has ended already, it stays as it is. What is recorded through this handle afterwards is recorded
+    /// nowhere. A disabled capture returns a disabled one.
+    ///
+    /// # Errors
+    ///
+    /// [`CaptureError::UnderControl`] if an orchestrator controls this launch: nothing changes then. Those of
+    /// [`begin`](Self::begin) if the other launch cannot be begun: this one has ended all the same.
+    pub async fn retry_as_new_launch(
+        &self,
+        provider: Provider,
+        model: Option<String>,
+        text: &str,
+    ) -> Result<Self, CaptureError> {
+        let Some(handle) = &self.handle else { return Ok(Self::disabled()) };
+        let header = &handle.live.header;
+        if header.control.is_some() {
+            return Err(CaptureError::UnderControl);
+        }
+        let tokenizer = self.follow_up_tokenizer();
+        self.finish(Outcome::Failed, Recorded::Conversation).await;
+        let prepared = PreparedTurnContext::provider_total_only(tokenizer, text);
+        let start = Start {
+            model,
+            input_op: InputOp::Message,
+            raw: header.raw,
+            ..Start::new(provider, header.surface.clone())
+        };
+        Self::begin_by(&handle.recorder, Labels::of(header), prepared, start).await
+    }
+
+    /// Does what [`retry_as_new_launch`](Self::retry_as_new_launch) does, and blocks this thread meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`retry_as_new_launch`](Self::retry_as_new_launch).
+    pub fn blocking_retry_as_new_launch(
+        &self,
+        provider: Provider,
+        model: Option<String>,
+        text: &str,
+    ) -> Result<Self, CaptureError> {
+        pollster::block_on(self.retry_as_new_launch(provider, model, text))
+    }
+
     /// Keeps bytes of the provider's output, if the launch keeps them, and takes what they say about its session. It
     /// makes no events of the exchange.
     pub fn record_raw(&self, stream: OutputStream, bytes: &[u8]) {
@@ -270,7 +328,7 @@ impl Capture {
 
     /// Returns the id of the launch's run, or `None` if the capture is disabled.
     pub fn run_id(&self) -> Option<RunId> {
-        self.handle.as_ref().map(|handle| handle.live.run_id.clone())
+        self.handle.as_ref().map(|handle| handle.live.header.run_id.clone())
     }
 
     /// Returns the turn that runs, if one does.
@@ -293,6 +351,12 @@ impl Capture {
         if let Some(handle) = &self.handle {
             handle.live.take_trouble(reason);
         }
+    }
+
+    /// Returns the encoding that the tokens of a text after the last turn are counted in.
+    fn follow_up_tokenizer(&self) -> TokenizerName {
+        let known = self.handle.as_ref().and_then(|handle| handle.live.tokenizer());
+        known.unwrap_or(TokenizerName::Cl100kBase)
     }
 
     fn record(&self, input: impl FnOnce() -> Input) {

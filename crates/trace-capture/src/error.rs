@@ -22,6 +22,9 @@ pub enum CaptureError {
     /// The events that open the turn could not be written. The turn before it goes on.
     #[error("could not record the turn")]
     TurnEvents(#[source] AppendError),
+    /// An orchestrator controls the launch, and it does not know of the one that would come after it.
+    #[error("the launch is under control, so the one after it must be reserved and begun as such")]
+    UnderControl,
     /// The launch has ended, and nothing is added to it.
     #[error("the launch has ended")]
     Ended,

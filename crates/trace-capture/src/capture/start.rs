@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use trace_model::{
     control::Control,
     id::{LaunchId, ProcessId, RunId, TurnId},
+    launch::LaunchHeader,
     turn::Basis,
     words::{InputOp, Provider, TagKey},
 };
@@ -54,6 +55,24 @@ impl Labels {
             tags: BTreeMap::new(),
             parent_launch_id: None,
             parent_turn_id: None,
+        }
+    }
+
+    /// Returns the labels that a launch has.
+    pub(super) fn of(header: &LaunchHeader) -> Self {
+        Self {
+            run_id: header.run_id.clone(),
+            process_id: header.process_id.clone(),
+            repo: header.repo.clone(),
+            worktree: header.worktree.clone(),
+            wave: header.wave.clone(),
+            project: header.project.clone(),
+            task: header.task.clone(),
+            flow: header.flow.clone(),
+            skill: header.skill.clone(),
+            tags: header.tags.clone(),
+            parent_launch_id: header.parent_launch_id,
+            parent_turn_id: header.parent_turn_id,
         }
     }
 }

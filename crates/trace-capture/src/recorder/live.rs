@@ -9,7 +9,8 @@ use trace_model::{
     context::TurnContext,
     event::Receipt,
     fold::Boundary,
-    id::{LaunchId, RunId, TurnId},
+    id::{LaunchId, TurnId},
+    launch::LaunchHeader,
     path::ArtifactPath,
     rows::BoundaryRows,
     totals::Totals,
@@ -56,7 +57,8 @@ impl Drop for Handle {
 #[derive(Debug)]
 pub(crate) struct Live {
     pub(crate) id: LaunchId,
-    pub(crate) run_id: RunId,
+    /// What it was begun as.
+    pub(crate) header: LaunchHeader,
     /// Where its files are.
     pub(crate) dir: ArtifactPath,
     clock: Arc<dyn Clock>,
@@ -72,7 +74,10 @@ pub(crate) struct Live {
 enum State {
     Open(Box<Writer>),
     /// The launch ended, and the thread has its last changes.
-    Closed(CaptureReport),
+    Closed {
+        report: CaptureReport,
+        tokenizer: Option<TokenizerName>,
+    },
 }
 
 /// The machine and the files that it decides about. One lock holds both, for one write at a time.
@@ -173,11 +178,11 @@ impl Live {
         clock: Arc<dyn Clock>,
         commands: super::Commands,
     ) -> Self {
-        let header = &writer.recording.launch().header;
+        let header = writer.recording.launch().header.clone();
         Self {
             id: header.id,
-            run_id: header.run_id.clone(),
             dir: header.artifact_dir(),
+            header,
             clock,
             commands,
             state: Mutex::new(State::Open(Box::new(writer))),
@@ -240,7 +245,7 @@ impl Live {
     pub(crate) fn running_turn(&self) -> Option<TurnId> {
         match &*self.state() {
             State::Open(writer) => writer.recording.running_turn().map(|turn| turn.id),
-            State::Closed(_) => None,
+            State::Closed { .. } => None,
         }
     }
 
@@ -248,7 +253,7 @@ impl Live {
     pub(crate) fn tokenizer(&self) -> Option<TokenizerName> {
         match &*self.state() {
             State::Open(writer) => writer.recording.tokenizer(),
-            State::Closed(_) => None,
+            State::Closed { tokenizer, .. } => *tokenizer,
         }
     }
 
@@ -256,14 +261,14 @@ impl Live {
     pub(crate) fn totals(&self) -> Option<Totals> {
         match &*self.state() {
             State::Open(writer) => Some(writer.recording.totals()),
-            State::Closed(_) => None,
+            State::Closed { .. } => None,
         }
     }
 
     pub(crate) fn report(&self) -> CaptureReport {
         let report = match &*self.state() {
             State::Open(writer) => writer.report(),
-            State::Closed(report) => report.clone(),
+            State::Closed { report, .. } => report.clone(),
         };
         let index_pending = self.index_pending.load(Ordering::Acquire);
         CaptureReport { index_pending, reservation: self.reservation, ..report }
@@ -340,7 +345,7 @@ impl Live {
         let State::Open(writer) = &mut *state else { return None };
         let changes = std::mem::take(&mut writer.boundary).then(|| writer.recording.take_changes());
         if writer.recording.has_ended() {
-            *state = State::Closed(writer.report());
+            *state = State::Closed { report: writer.report(), tokenizer: writer.recording.tokenizer() };
         }
         changes
     }

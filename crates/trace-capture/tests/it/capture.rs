@@ -14,6 +14,7 @@ mod moving;
 mod processes;
 mod receipts;
 mod reservations;
+mod retries;
 mod runtimes;
 mod session;
 mod support;
