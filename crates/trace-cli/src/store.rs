@@ -1,11 +1,13 @@
 //! An open home: its artifacts, and the ledger that answers about them.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use anyhow::Context;
 use pollster::FutureExt;
 use trace_capture::{Home, artifacts::LaunchDir};
 use trace_model::{
+    Entity,
+    id::{IdSuffix, LaunchId, RunId},
     launch::Launch,
     ledger::{Ledger, LedgerError},
     query::{LaunchQuery, Order},
@@ -13,6 +15,7 @@ use trace_model::{
 use trace_report::{
     launch::{LaunchReport, TurnParts},
     launches::LaunchesReport,
+    run::{RunReport, TurnOrdinals},
 };
 
 use crate::{
@@ -51,14 +54,53 @@ impl Store {
                 });
             }
         };
+        let found = self.launch_by_suffix(suffix)?;
+        found.ok_or_else(|| LedgerError::not_found(Entity::Launch, suffix)).advise(see_list)
+    }
+
+    /// Returns the id of the launch of that name. A whole id is taken at its word: what others say about a launch can be
+    /// asked for without it.
+    pub(crate) fn launch_id(&self, name: &LaunchName) -> anyhow::Result<LaunchId> {
+        match format!("{}{name}", LaunchId::PREFIX).parse() {
+            Ok(whole) => Ok(whole),
+            Err(_) => Ok(self.launch(name)?.header.id),
+        }
+    }
+
+    /// Returns the launch whose id ends so, if there is one. More than one is an error.
+    pub(crate) fn launch_by_suffix(&self, suffix: &IdSuffix) -> anyhow::Result<Option<Launch>> {
         match self.ledger.find_launch(suffix).block_on() {
+            Err(LedgerError::NotFound { .. }) => Ok(None),
             Err(LedgerError::Ambiguous { suffix, matches }) => {
                 let ids: Vec<String> = matches.iter().map(ToString::to_string).collect();
-                let ambiguous: Result<Launch, _> = Err(LedgerError::Ambiguous { suffix, matches });
+                let ambiguous = Err(LedgerError::Ambiguous { suffix, matches });
                 ambiguous.advise(|| format!("name one of these launches\n  {}", ids.join("\n  ")))
             }
-            found => found.advise(see_list),
+            found => Ok(Some(found?)),
         }
+    }
+
+    /// Returns the tree of a run's launches, if there are any.
+    pub(crate) fn run(&self, id: &RunId) -> anyhow::Result<Option<RunReport>> {
+        let read = async {
+            let of_run = LaunchQuery { runs: [id.clone()].into(), ..LaunchQuery::default() };
+            let launches = self.ledger.launches(&of_run).await?;
+            let started_by_turns = launches.iter().filter(|launch| launch.header.parent_turn_id.is_some());
+            let parents: BTreeSet<LaunchId> =
+                started_by_turns.filter_map(|launch| launch.header.parent_launch_id).collect();
+            let mut ordinals = TurnOrdinals::new();
+            for parent in parents {
+                let turns = self.ledger.turns(parent).await?;
+                ordinals.extend(turns.into_iter().map(|row| ((parent, row.turn.id), row.turn.ordinal)));
+            }
+            let mut parts = Vec::with_capacity(launches.len());
+            for launch in launches {
+                let usage = self.ledger.usage(launch.header.id).await?;
+                parts.push((launch, usage));
+            }
+            Ok::<_, LedgerError>(RunReport::new(id.clone(), parts, &ordinals))
+        };
+        read.block_on().with_context(|| format!("cannot read the launches of the run {id}"))
     }
 
     /// Returns what to say where the ledger is empty and the home is not.
@@ -74,13 +116,16 @@ impl Store {
         let id = launch.header.id;
         let read = async {
             let usage = self.ledger.usage(id).await?;
+            let started_by_it = LaunchQuery { parents: [id].into(), ..LaunchQuery::default() };
+            let children = self.ledger.launches(&started_by_it).await?;
+            let children = children.into_iter().map(|launch| launch.header.id).collect();
             let mut parts = Vec::new();
             for row in self.ledger.turns(id).await? {
                 let assets = self.ledger.assets(row.turn.id).await?;
                 let decisions = self.ledger.decisions(row.turn.id).await?;
                 parts.push(TurnParts { row, assets, decisions });
             }
-            Ok::<_, LedgerError>(LaunchReport::new(launch, parts, usage))
+            Ok::<_, LedgerError>(LaunchReport::new(launch, children, parts, usage))
         };
         read.block_on().with_context(|| format!("cannot read the rows of {id}"))
     }

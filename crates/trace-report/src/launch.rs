@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use serde::Serialize;
 use trace_model::{
     context::{Asset, Decision},
-    id::TurnId,
+    id::{LaunchId, TurnId},
     launch::Launch,
     totals::Totals,
     turn::TurnRow,
@@ -21,6 +21,8 @@ pub struct LaunchReport {
     pub schema_version: u32,
     /// The launch's row.
     pub launch: Launch,
+    /// The launches that it started, by start, then id.
+    pub children: Vec<LaunchId>,
     /// Its turns, by ordinal.
     pub turns: Vec<TurnReport>,
     /// Its usage records, by key.
@@ -75,11 +77,18 @@ pub struct TurnParts {
 }
 
 impl LaunchReport {
-    /// Returns the report of a launch: its row, its turns by ordinal, and all of its usage records.
-    pub fn new(launch: Launch, turns: impl IntoIterator<Item = TurnParts>, usage: Vec<UsageRow>) -> Self {
+    /// Returns the report of a launch: its row, the launches that it started, its turns by ordinal, and all of its usage
+    /// records.
+    pub fn new(
+        launch: Launch,
+        children: Vec<LaunchId>,
+        turns: impl IntoIterator<Item = TurnParts>,
+        usage: Vec<UsageRow>,
+    ) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
             launch,
+            children,
             turns: turns.into_iter().map(|parts| TurnReport::new(parts, &usage)).collect(),
             totals: Totals::of(&usage),
             usage,

@@ -55,7 +55,7 @@ pub(crate) fn two_turns() -> LaunchReport {
         assets,
         decisions,
     });
-    LaunchReport::new(launch(), parts, usage)
+    LaunchReport::new(launch(), Vec::new(), parts, usage)
 }
 
 fn at(seconds: i64) -> Timestamp {

@@ -12,7 +12,12 @@ use trace_model::{
 use trace_report::launches::LaunchesReport;
 
 use super::FormatArgs;
-use crate::{app::App, args::words, render::text::launches, store::Store};
+use crate::{
+    app::App,
+    args::{LaunchName, words},
+    render::text::launches,
+    store::Store,
+};
 
 /// List launches, the last one first
 #[derive(Debug, Args)]
@@ -37,6 +42,9 @@ pub(crate) struct LsArgs {
     /// Only launches of this run; may be given again
     #[arg(long, value_name = "ID")]
     run: Vec<RunId>,
+    /// Only launches that this launch started; may be given again
+    #[arg(long, value_name = "LAUNCH")]
+    parent: Vec<LaunchName>,
     /// Only launches that began at this time or later: RFC 3339, or a date in UTC
     #[arg(long, value_name = "TIME", value_parser = time)]
     since: Option<Timestamp>,
@@ -45,21 +53,21 @@ pub(crate) struct LsArgs {
     before: Option<Timestamp>,
 }
 
-impl From<LsArgs> for LaunchQuery {
-    fn from(args: LsArgs) -> Self {
-        Self {
-            runs: BTreeSet::from_iter(args.run),
-            providers: BTreeSet::from_iter(args.provider),
-            outcomes: BTreeSet::from_iter(args.outcome),
-            repos: BTreeSet::from_iter(args.repo),
-            projects: BTreeSet::from_iter(args.project),
-            started_from: args.since,
-            started_before: args.before,
-            order: Order::NewestFirst,
-            limit: (args.limit > 0).then_some(args.limit),
-            ..Self::default()
-        }
-    }
+/// Returns what is asked for.
+fn query(args: LsArgs, store: &Store) -> anyhow::Result<LaunchQuery> {
+    Ok(LaunchQuery {
+        runs: BTreeSet::from_iter(args.run),
+        parents: args.parent.iter().map(|name| store.launch_id(name)).collect::<Result<_, _>>()?,
+        providers: BTreeSet::from_iter(args.provider),
+        outcomes: BTreeSet::from_iter(args.outcome),
+        repos: BTreeSet::from_iter(args.repo),
+        projects: BTreeSet::from_iter(args.project),
+        started_from: args.since,
+        started_before: args.before,
+        order: Order::NewestFirst,
+        limit: (args.limit > 0).then_some(args.limit),
+        ..LaunchQuery::default()
+    })
 }
 
 /// Reads a time, or the first moment of a date.
@@ -69,9 +77,11 @@ fn time(text: &str) -> Result<Timestamp, trace_model::ModelError> {
 
 pub(crate) fn run(args: LsArgs, app: &mut App) -> anyhow::Result<ExitCode> {
     let as_json = args.format.json;
-    let query = LaunchQuery::from(args);
     let store = app.open_store_to_look()?;
-    let report = store.as_ref().map_or_else(|| Ok(LaunchesReport::new([])), |store| store.launches(&query))?;
+    let report = match &store {
+        Some(store) => store.launches(&query(args, store)?)?,
+        None => LaunchesReport::new([]),
+    };
     if as_json {
         app.output.json(&report)?;
     } else {

@@ -2,6 +2,7 @@
 
 mod content;
 mod events;
+mod target;
 
 use std::process::ExitCode;
 
@@ -9,23 +10,26 @@ use anyhow::Context;
 use clap::Args;
 use trace_model::{launch::Launch, words::OutputStream};
 
+use self::target::{Found, ShowTarget};
 use super::FormatArgs;
 use crate::{
     app::App,
-    args::{LaunchArg, words},
-    error::Advise,
-    render::text::launch,
+    args::{LaunchName, words},
+    error::{Advise, WrongUsage},
+    render::text::{launch, run},
     store::{Store, nothing_recorded},
 };
 
-/// Show one launch: turns, assets, decisions, usage, events
+/// Show a launch with its turns and usage, or the launches of a run
 ///
-/// A tree of its turns: what each was sent and why, what it cost, and how it ended. Other views of the same launch are
-/// its events, its exact prompts and the agent's own output.
+/// Of a launch, a tree of its turns: what each was sent and why, what it cost, and how it ended. Other views of the same
+/// launch are its events, its exact prompts and the agent's own output. Of a run, the tree of its launches: which one
+/// started which, how each ended, and what it cost.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    #[command(flatten)]
-    launch: LaunchArg,
+    /// The last four or more characters of a launch's id, the whole id, or `latest`; or the whole id of a run
+    #[arg(value_name = "LAUNCH|RUN", default_value_t = ShowTarget::Launch(LaunchName::Latest))]
+    target: ShowTarget,
     #[command(flatten)]
     format: FormatArgs,
     /// Show the recorded events instead, one a line
@@ -50,9 +54,36 @@ pub(crate) struct ShowArgs {
     jsonl: bool,
 }
 
+impl ShowArgs {
+    /// Returns the option that asks for another view of a launch, if one is given.
+    fn view(&self) -> Option<&'static str> {
+        let views = [
+            (self.events, "--events"),
+            (self.content, "--content"),
+            (self.raw.is_some(), "--raw"),
+            (self.jsonl, "--jsonl"),
+        ];
+        views.into_iter().find_map(|(is_given, option)| is_given.then_some(option))
+    }
+}
+
 pub(crate) fn run(args: &ShowArgs, app: &mut App) -> anyhow::Result<ExitCode> {
     let store = app.open_store_to_look()?.ok_or_else(nothing_recorded)?;
-    let found = store.launch(&args.launch.launch)?;
+    let found = match args.target.find(&store)? {
+        Found::Launch(launch) => *launch,
+        Found::Run(report) => {
+            if let Some(option) = args.view() {
+                return Err(WrongUsage(format!("{option} is for one launch, and {} is a run", report.run_id)))
+                    .advise(|| format!("`trace show {}` shows its launches; name one of them", report.run_id));
+            }
+            if args.format.json {
+                app.output.json(&*report)?;
+            } else {
+                app.output.lines(run::lines(&report, app.width()))?;
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
     if let Some(stream) = args.raw {
         raw(app, &store, &found, stream)?;
     } else if args.events || args.jsonl {

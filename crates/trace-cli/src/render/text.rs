@@ -14,3 +14,4 @@ pub(crate) mod context;
 pub(crate) mod events;
 pub(crate) mod launch;
 pub(crate) mod launches;
+pub(crate) mod run;

@@ -8,5 +8,6 @@ mod disk_ledger;
 mod exec;
 mod laws;
 mod manners;
+mod runs;
 mod scripted;
 mod views;

@@ -62,6 +62,12 @@ fn a_launch_is_found_by_any_end_of_its_id() {
 fn an_unknown_launch_is_a_failure_that_says_what_to_do() {
     let home = ScriptedHome::new();
     let (code, text) = home.complain(&["show", "abcd1234"]);
+    let next = "`trace ls` lists the launches, and `trace show LAUNCH` names the run of each";
+    let error = "there is no launch whose id ends in abcd1234, and no run abcd1234";
+    assert_eq!((code, text), (1, format!("error: {error}\nnext: {next}\n")));
+    let (code, text) = home.complain(&["show", "weekly"]);
+    assert_eq!((code, text), (1, format!("error: there is no run weekly\nnext: {next}\n")));
+    let (code, text) = home.complain(&["context", "abcd1234"]);
     let next = "`trace ls` lists the launches; a launch is called by the last digits of its id";
     assert_eq!((code, text), (1, format!("error: there is no launch abcd1234\nnext: {next}\n")));
     let (code, text) = home.complain(&["context", ANSWERED, "--turn", "7"]);
@@ -102,7 +108,10 @@ fn wrong_usage_is_exit_code_2_with_a_message() {
     let home = ScriptedHome::missing();
     for arguments in [
         &["dance"][..],
-        &["show", "xyz"],
+        &["show", "x/y"],
+        &["show", "launch_xyz"],
+        &["context", "xyz"],
+        &["ls", "--parent", "xyz"],
         &["show", "--jsonl", "--json"],
         &["show", "--events", "--content"],
         &["show", "--raw", "--json"],
@@ -232,7 +241,7 @@ fn views_fit_the_terminal() {
 }
 
 /// Runs the command in a terminal of that many columns, and returns all that it shows there.
-fn in_terminal(home: &ScriptedHome, columns: u16, arguments: &[&str]) -> String {
+pub(super) fn in_terminal(home: &ScriptedHome, columns: u16, arguments: &[&str]) -> String {
     let size = PtySize { rows: 50, cols: columns, pixel_width: 0, pixel_height: 0 };
     let pair = native_pty_system().openpty(size).unwrap();
     let mut command = CommandBuilder::new(program());

@@ -15,6 +15,7 @@ use trace_capture::{
 };
 use trace_model::{
     event::{ConversationEvent, Item, ItemStatus, Receipt},
+    id::LaunchId,
     money::NanoUsd,
     timestamp::Timestamp,
     turn::Outcome,
@@ -36,12 +37,24 @@ pub(crate) const FAILED: &str = "00000004";
 /// What the first agent printed: an escape sequence that sets the title, and bytes that are no text.
 pub(crate) const RAW: &[u8] = b"{\"type\":\"text\"}\n\x1b]0;stolen\x07\xff\n";
 
+/// The ledger that homes have by themselves.
+pub(crate) const OWN: LedgerKind = if cfg!(feature = "sqlite") { LedgerKind::Sqlite } else { LedgerKind::Memory };
+
+/// The part of an id that counts nothing.
+const FIRST_ID: u128 = 0x0199_0000_0000_7000_8000_0000_0000_0000;
+
+/// Returns the launch that takes the id of that number.
+pub(crate) fn launch_id(number: u64) -> LaunchId {
+    LaunchId::from_uuid(Uuid::from_u128(FIRST_ID + u128::from(number)))
+}
+
 /// A clock that stands still until it is told to go on.
 #[derive(Debug)]
-struct ScriptedClock(AtomicI64);
+pub(crate) struct ScriptedClock(AtomicI64);
 
 impl ScriptedClock {
-    fn wait(&self, millis: i64) {
+    /// Goes on by that much.
+    pub(crate) fn wait(&self, millis: i64) {
         self.0.fetch_add(millis * 1_000, Ordering::Relaxed);
     }
 }
@@ -58,13 +71,22 @@ struct CountingIds(AtomicU64);
 impl IdSource for CountingIds {
     fn next(&self, _now: Timestamp) -> Uuid {
         let count = self.0.fetch_add(1, Ordering::Relaxed) + 1;
-        Uuid::from_u128(0x0199_0000_0000_7000_8000_0000_0000_0000 + u128::from(count))
+        Uuid::from_u128(FIRST_ID + u128::from(count))
     }
 }
 
 impl ScriptedHome {
     /// Records the session into a ledger of that kind.
     pub(crate) fn with_ledger(kind: LedgerKind) -> Self {
+        Self::recorded(kind, |env, clock| {
+            answered(env, clock);
+            clock.wait(60_000);
+            failed(env, clock);
+        })
+    }
+
+    /// Records what the script says into a ledger of that kind.
+    pub(crate) fn recorded(kind: LedgerKind, script: impl FnOnce(&CaptureEnv, &ScriptedClock)) -> Self {
         let scripted = Self { folder: tempfile::tempdir().unwrap() };
         let home = Home::open_real(&scripted.home()).unwrap();
         let ledger = open_home_ledger(&home, Some(kind)).unwrap();
@@ -73,16 +95,14 @@ impl ScriptedHome {
         let ids = Arc::new(CountingIds::default());
         let parts = EnvParts { clock: clock.clone(), ids, machine, ..EnvParts::new(home, ledger) };
         let env = CaptureEnv::new(parts);
-        answered(&env, &clock);
-        clock.wait(60_000);
-        failed(&env, &clock);
+        script(&env, &clock);
         drop(env);
         scripted
     }
 
     /// Records the session into the ledger that homes have by themselves.
     pub(crate) fn new() -> Self {
-        Self::with_ledger(if cfg!(feature = "sqlite") { LedgerKind::Sqlite } else { LedgerKind::Memory })
+        Self::with_ledger(OWN)
     }
 
     /// Returns a home that was never opened.

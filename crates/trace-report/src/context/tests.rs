@@ -36,7 +36,7 @@ fn counts_of_two_tokenizers_are_never_added() {
         decisions: Vec::new(),
     };
     let parts = [part(1, Some(TokenizerName::O200kBase)), part(2, Some(TokenizerName::Cl100kBase)), part(3, None)];
-    let report = LaunchReport::new(samples::two_turns().launch, parts, Vec::new());
+    let report = LaunchReport::new(samples::two_turns().launch, Vec::new(), parts, Vec::new());
     let profile = ContextProfile::of_launch(&report);
     let counted: Vec<_> = profile.counted.iter().map(|counted| (counted.tokenizer, counted.tokens)).collect();
     assert_eq!(counted, [(TokenizerName::Cl100kBase, 2), (TokenizerName::O200kBase, 2)]);
@@ -61,7 +61,7 @@ fn assets_without_tokens_have_no_share() {
         assets: vec![samples::asset(0, Channel::Task, AssetKind::Assembly, "prompt assembly", 0..0, 0)],
         decisions: Vec::new(),
     };
-    let report = LaunchReport::new(samples::two_turns().launch, [part], Vec::new());
+    let report = LaunchReport::new(samples::two_turns().launch, Vec::new(), [part], Vec::new());
     let profile = ContextProfile::of_launch(&report);
     assert_eq!(profile.counted[0].by_kind[0].share_per_mille, None);
 }

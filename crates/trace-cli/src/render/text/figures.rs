@@ -65,6 +65,11 @@ pub(crate) fn time(time: Timestamp) -> String {
     text.replace('T', " ").chars().take(19).collect()
 }
 
+/// Returns the time of day and date, in UTC, to the minute.
+pub(crate) fn minute(time: Timestamp) -> String {
+    self::time(time).chars().take(16).collect()
+}
+
 /// Returns the time of day, in UTC, to the millisecond.
 pub(crate) fn time_of_day(time: Timestamp) -> String {
     time.to_string().chars().skip(11).take(12).collect()
@@ -125,6 +130,7 @@ mod tests {
     fn times_are_short() {
         let at: Timestamp = "2026-11-30T17:18:10.650123Z".parse().unwrap();
         assert_eq!(time(at), "2026-11-30 17:18:10");
+        assert_eq!(minute(at), "2026-11-30 17:18");
         assert_eq!(time_of_day(at), "17:18:10.650");
         for (millis, text) in
             [(0, "0 ms"), (999, "999 ms"), (9_040, "9.0 s"), (125_000, "2 min 05 s"), (3_720_000, "1 h 02 min")]

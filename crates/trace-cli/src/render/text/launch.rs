@@ -63,7 +63,13 @@ fn head(report: &LaunchReport, home: &Home, width: Option<u16>) -> Vec<String> {
     fact("id", &header.id.to_string());
     fact("run", header.run_id.as_str());
     if let Some(parent) = header.parent_launch_id {
-        fact("parent", &parent.to_string());
+        fact("parent", &parent.short());
+    }
+    if !report.children.is_empty() {
+        fact("children", &figures::counted(u64::try_from(report.children.len()).unwrap_or(u64::MAX), "launch"));
+    }
+    if let Some(control) = &header.control {
+        fact("control", control.run_id.as_str());
     }
     fact("started", &format!("{} UTC{took}", figures::time(header.started_at)));
     fact("repo", &header.repo);

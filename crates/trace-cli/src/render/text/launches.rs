@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use trace_model::words::CaptureStatus;
 use trace_report::launches::{LaunchEntry, LaunchesReport};
 
 use super::{
     escape, figures,
-    status::{all_input, outcome},
+    status::{self, all_input},
     table::{Column, Row, Table},
 };
 
@@ -35,22 +34,18 @@ pub(crate) fn lines(report: &LaunchesReport, width: Option<u16>) -> Vec<String> 
 fn row(entry: &LaunchEntry) -> Row {
     let LaunchEntry { launch, totals } = entry;
     let header = &launch.header;
-    let (ended_at, word) = launch.state.columns();
-    let (capture, _) = launch.capture.columns();
+    let (_, word) = launch.state.columns();
     let repo =
         Path::new(&header.repo).file_name().map_or(header.repo.as_str().into(), std::ffi::OsStr::to_string_lossy);
-    let (style, mark) = outcome(word);
+    let (style, mark) = status::outcome(word);
     Row::new([
         header.id.short(),
-        figures::time(header.started_at).chars().take(16).collect(),
-        ended_at.map_or_else(String::new, |at| figures::duration(at.since(header.started_at))),
+        figures::minute(header.started_at),
+        status::took(launch),
         header.provider.to_string(),
         escape::line(header.model.as_deref().unwrap_or_default()).into_owned(),
         word.to_string(),
-        match capture {
-            CaptureStatus::Capturing | CaptureStatus::Complete => String::new(),
-            incomplete => incomplete.to_string(),
-        },
+        status::lack(&launch.capture),
         figures::measured(all_input(totals), totals.quality),
         figures::measured(totals.output_tokens, totals.quality),
         figures::money(totals.cost_usd),

@@ -2,6 +2,7 @@
 
 use anstyle::Style;
 use trace_model::{
+    launch::{CaptureState, Launch},
     totals::Totals,
     words::{DecisionKind, LaunchOutcome, TurnStatus},
 };
@@ -15,6 +16,20 @@ pub(crate) const fn outcome(outcome: LaunchOutcome) -> (Style, &'static str) {
         LaunchOutcome::Completed => (style::GOOD, "✓"),
         LaunchOutcome::Failed => (style::BAD, "✗"),
         LaunchOutcome::Interrupted => (style::ODD, "■"),
+    }
+}
+
+/// Returns how long a launch took; nothing while it runs.
+pub(crate) fn took(launch: &Launch) -> String {
+    let (ended_at, _) = launch.state.columns();
+    ended_at.map_or_else(String::new, |at| figures::duration(at.since(launch.header.started_at)))
+}
+
+/// Returns the word of a capture that does not hold everything, else nothing.
+pub(crate) fn lack(capture: &CaptureState) -> String {
+    match capture {
+        CaptureState::Capturing | CaptureState::Complete => String::new(),
+        incomplete => incomplete.columns().0.to_string(),
     }
 }
 

@@ -191,7 +191,10 @@ impl Table {
         layout.load_style(presets::NOTHING);
         // A cell is cut at any character: no text holds this one.
         layout.set_delimiter('\0');
-        layout.set_header(shown.iter().map(|index| self.columns[*index].title));
+        // Each row is one line, also where there is no room: the marks and tails are put beside the lines.
+        let mut titles = Cells::from(shown.iter().map(|index| self.columns[*index].title).collect::<Vec<_>>());
+        titles.max_height(1);
+        layout.set_header(titles);
         for row in &self.rows {
             let cells = shown.iter().map(|index| row.cells.get(*index).map_or("", String::as_str));
             let mut cells = Cells::from(cells.collect::<Vec<_>>());
@@ -274,13 +277,14 @@ mod tests {
         #[test]
         fn no_line_is_wider_than_the_terminal(
             cells in prop::collection::vec(("[a-z 日本🦀é]{0,60}", "[0-9]{0,6}", "[a-z ]{0,40}"), 0..8),
-            width in 30_u16..120,
+            width in 10_u16..120,
         ) {
             let rows: Vec<[&str; 3]> =
                 cells.iter().map(|(name, size, note)| [name.as_str(), size.as_str(), note.as_str()]).collect();
             let lines = plain(&table(&rows).into_lines(Some(width)));
             prop_assert_eq!(lines.len(), if rows.is_empty() { 0 } else { rows.len() + 1 });
-            for line in lines {
+            // Below that not even the columns that must stay find room.
+            for line in lines.iter().filter(|_| width >= 30) {
                 prop_assert!(line.width() <= usize::from(width), "{}", line);
             }
         }
