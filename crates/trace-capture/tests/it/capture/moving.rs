@@ -1,6 +1,6 @@
 //! The rows of a home moved from one kind of ledger to another.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, path::Path};
 
 use pollster::block_on;
 use trace_capture::{
@@ -124,8 +124,8 @@ fn what_an_earlier_move_left_behind_is_no_part_of_the_new_ledger() {
 #[test]
 fn a_home_that_records_is_not_moved() {
     for_each_pair(|root, from, to| {
-        let (home, ledger) = recorded(&root.join("home"), from);
-        let env = env(&home, Arc::clone(&ledger));
+        let home = Home::open_real(&root.join("home")).unwrap();
+        let env = env(&home, open_home_ledger(&home, Some(from)).unwrap());
         let capture = begin(&env);
         let error = moved(&home, to).unwrap_err();
         let MoveError::Recording { dir } = error else { panic!("{error:?}") };
