@@ -19,17 +19,20 @@ pub enum LedgerKind {
     Memory,
     /// Rows are kept in one SQLite file, which several processes may share.
     Sqlite,
+    /// Rows are kept in a folder of sled, which one process has at a time.
+    Sled,
 }
 
 impl LedgerKind {
     /// Every kind; the first one that is compiled in is a new home's.
-    pub const ALL: &'static [Self] = &[Self::Sqlite, Self::Memory];
+    pub const ALL: &'static [Self] = &[Self::Sqlite, Self::Sled, Self::Memory];
 
     /// Returns the word for it in `home.json` and on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Memory => "memory",
             Self::Sqlite => "sqlite",
+            Self::Sled => "sled",
         }
     }
 
@@ -38,6 +41,7 @@ impl LedgerKind {
         match self {
             Self::Memory => true,
             Self::Sqlite => cfg!(feature = "sqlite"),
+            Self::Sled => cfg!(feature = "sled"),
         }
     }
 
@@ -47,6 +51,7 @@ impl LedgerKind {
         match self {
             Self::Memory => None,
             Self::Sqlite => Some("ledger.db"),
+            Self::Sled => Some("ledger.sled"),
         }
     }
 
@@ -61,6 +66,7 @@ impl LedgerKind {
         match self {
             Self::Memory => LedgerConfig::Memory,
             Self::Sqlite => LedgerConfig::Sqlite { path },
+            Self::Sled => LedgerConfig::Sled { path },
         }
     }
 
@@ -102,6 +108,11 @@ pub enum LedgerConfig {
     /// One in a SQLite file, which is made if it is missing.
     Sqlite {
         /// The file.
+        path: PathBuf,
+    },
+    /// One in a folder of sled, which is made if it is missing.
+    Sled {
+        /// The folder.
         path: PathBuf,
     },
 }
@@ -166,6 +177,13 @@ pub fn open_ledger(config: &LedgerConfig) -> Result<Arc<dyn Ledger>, OpenError> 
         },
         #[cfg(not(feature = "sqlite"))]
         LedgerConfig::Sqlite { .. } => Err(OpenError::NotCompiled { kind: LedgerKind::Sqlite, feature: "sqlite" }),
+        #[cfg(feature = "sled")]
+        LedgerConfig::Sled { path } => match trace_store_sled::SledLedger::open(path) {
+            Ok(ledger) => Ok(Arc::new(ledger)),
+            Err(source) => Err(OpenError::Ledger { kind: LedgerKind::Sled, source }),
+        },
+        #[cfg(not(feature = "sled"))]
+        LedgerConfig::Sled { .. } => Err(OpenError::NotCompiled { kind: LedgerKind::Sled, feature: "sled" }),
     }
 }
 

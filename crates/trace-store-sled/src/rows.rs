@@ -1,0 +1,91 @@
+//! The only mapping between rows and bytes: the JSON of the model, without white space.
+//!
+//! The names of the fields are in each row, so that a row explains itself, and a newer version may add some. Money is
+//! whole nano-dollars here, as in every store: a number with a point is not read back to the last digit.
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use trace_model::{
+    Entity,
+    context::{Asset, Decision},
+    control::Reservation,
+    launch::Launch,
+    money::NanoUsd,
+    turn::Turn,
+    usage::UsageRecord,
+};
+
+use crate::error::Cause;
+
+/// What has rows.
+pub(crate) trait Row: Clone {
+    /// What an error calls it.
+    const ENTITY: Entity;
+
+    /// What is written.
+    type Stored: Serialize + DeserializeOwned + From<Self> + Into<Self>;
+}
+
+impl Row for Launch {
+    const ENTITY: Entity = Entity::Launch;
+    type Stored = Self;
+}
+
+impl Row for Turn {
+    const ENTITY: Entity = Entity::Turn;
+    type Stored = Self;
+}
+
+impl Row for Asset {
+    const ENTITY: Entity = Entity::Asset;
+    type Stored = Self;
+}
+
+impl Row for Decision {
+    const ENTITY: Entity = Entity::Decision;
+    type Stored = Self;
+}
+
+impl Row for UsageRecord {
+    const ENTITY: Entity = Entity::UsageRecord;
+    type Stored = StoredUsageRecord;
+}
+
+impl Row for Reservation {
+    const ENTITY: Entity = Entity::Reservation;
+    type Stored = Self;
+}
+
+/// A usage record whose money is an integer.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct StoredUsageRecord {
+    /// The record without its `reported_cost_usd`.
+    #[serde(flatten)]
+    record: UsageRecord,
+    reported_cost_nanousd: Option<u64>,
+}
+
+impl From<UsageRecord> for StoredUsageRecord {
+    fn from(mut record: UsageRecord) -> Self {
+        let reported_cost_nanousd = record.report.reported_cost_usd.take().map(NanoUsd::as_nanos);
+        Self { record, reported_cost_nanousd }
+    }
+}
+
+impl From<StoredUsageRecord> for UsageRecord {
+    fn from(StoredUsageRecord { mut record, reported_cost_nanousd }: StoredUsageRecord) -> Self {
+        record.report.reported_cost_usd = reported_cost_nanousd.map(NanoUsd::from_nanos);
+        record
+    }
+}
+
+/// Returns the bytes of the row.
+pub(crate) fn encode<R: Row>(row: &R) -> Vec<u8> {
+    serde_json::to_vec(&R::Stored::from(row.clone())).expect("rows are objects, and a vector takes all bytes")
+}
+
+/// Returns the row that the bytes are.
+pub(crate) fn decode<R: Row>(bytes: &[u8]) -> Result<R, Cause> {
+    let stored: R::Stored =
+        serde_json::from_slice(bytes).map_err(|error| Cause::Damaged(format!("a row of a {}: {error}", R::ENTITY)))?;
+    Ok(stored.into())
+}
