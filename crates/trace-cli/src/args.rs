@@ -11,7 +11,7 @@ use trace_model::id::IdSuffix;
 
 use crate::commands::{
     attribute::AttributeArgs, completions::CompletionsArgs, context::ContextArgs, exec::ExecArgs, ls::LsArgs,
-    reindex::ReindexArgs, show::ShowArgs,
+    reindex::ReindexArgs, release::ReleaseArgs, reservations::ReservationsArgs, reserve::ReserveArgs, show::ShowArgs,
 };
 use crate::render::text::style;
 
@@ -44,17 +44,23 @@ pub(crate) struct GlobalArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Exec(ExecArgs),
+    Reserve(ReserveArgs),
+    Release(ReleaseArgs),
     Ls(LsArgs),
     Show(ShowArgs),
     Context(ContextArgs),
     Attribute(AttributeArgs),
+    Reservations(ReservationsArgs),
     Reindex(ReindexArgs),
     Completions(CompletionsArgs),
 }
 
 /// The commands by what they are for.
-const GROUPS: &[(&str, &[&str])] =
-    &[("Record", &["exec"]), ("Look", &["ls", "show", "context", "attribute"]), ("Keep", &["reindex", "completions"])];
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Record", &["exec", "reserve", "release"]),
+    ("Look", &["ls", "show", "context", "attribute", "reservations"]),
+    ("Keep", &["reindex", "completions"]),
+];
 
 impl Arguments {
     /// Returns the command line's grammar, with the commands grouped in its help.
@@ -77,7 +83,7 @@ fn group_help(command: &clap::Command, title: &str, names: &[&str]) -> String {
     let line = |name: &&str| {
         let about = command.find_subcommand(name).and_then(clap::Command::get_about);
         let about = about.map(ToString::to_string).unwrap_or_default();
-        format!("  {} {about}\n", style::styled(style::TITLE, format_args!("{name:<11}")))
+        format!("  {} {about}\n", style::styled(style::TITLE, format_args!("{name:<12}")))
     };
     format!("\n{}\n{}", group_title(title), names.iter().map(line).collect::<String>())
 }

@@ -6,6 +6,9 @@ pub(crate) mod context;
 pub(crate) mod exec;
 pub(crate) mod ls;
 pub(crate) mod reindex;
+pub(crate) mod release;
+pub(crate) mod reservations;
+pub(crate) mod reserve;
 pub(crate) mod show;
 mod today;
 
@@ -28,10 +31,13 @@ pub(crate) fn run(command: Option<Command>, app: &mut App) -> anyhow::Result<Exi
     match command {
         None => today::run(app),
         Some(Command::Exec(args)) => exec::run(&args, app),
+        Some(Command::Reserve(args)) => reserve::run(&args, app),
+        Some(Command::Release(args)) => release::run(&args, app),
         Some(Command::Ls(args)) => ls::run(args, app),
         Some(Command::Show(args)) => show::run(&args, app),
         Some(Command::Context(args)) => context::run(&args, app),
         Some(Command::Attribute(args)) => attribute::run(&args, app),
+        Some(Command::Reservations(args)) => reservations::run(&args, app),
         Some(Command::Reindex(args)) => reindex::run(&args, app),
         Some(Command::Completions(args)) => completions::run(&args, app),
     }

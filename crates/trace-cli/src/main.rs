@@ -6,8 +6,10 @@
 mod app;
 mod args;
 mod commands;
+mod control;
 mod environment;
 mod error;
+mod object;
 mod progress;
 mod prompts;
 mod render;

@@ -156,7 +156,8 @@ impl PromptArgs {
     }
 }
 
-fn read_text(path: &Path) -> anyhow::Result<String> {
+/// Reads a file that the command line names. One that cannot be read, or is no text, is wrong usage.
+pub(crate) fn read_text(path: &Path) -> anyhow::Result<String> {
     let bytes = fs::read(path).with_context(|| WrongUsage(format!("cannot read {}", path.display())))?;
     Ok(text(&path.display().to_string(), bytes).map_err(WrongUsage)?)
 }

@@ -3,10 +3,12 @@
 use std::fmt;
 
 use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeSeed, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
+    Deserializer,
+    de::{DeserializeSeed, SeqAccess, Visitor},
 };
 use trace_attribution::AssetSpec;
+
+use crate::object::Object;
 
 /// What is wrong with a file of specs.
 #[derive(Debug)]
@@ -69,30 +71,6 @@ impl<'de> Visitor<'de> for Specs<'_> {
         }
         *self.0 = Place::Array;
         Ok(specs)
-    }
-}
-
-/// A spec that is written as an object. By itself serde also takes an array of the fields' values, in the order of their
-/// declaration: nobody means that.
-struct Object(AssetSpec);
-
-impl<'de> Deserialize<'de> for Object {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ObjectVisitor)
-    }
-}
-
-struct ObjectVisitor;
-
-impl<'de> Visitor<'de> for ObjectVisitor {
-    type Value = Object;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Self::Value, A::Error> {
-        AssetSpec::deserialize(MapAccessDeserializer::new(fields)).map(Object)
     }
 }
 

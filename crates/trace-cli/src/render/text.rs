@@ -14,4 +14,5 @@ pub(crate) mod context;
 pub(crate) mod events;
 pub(crate) mod launch;
 pub(crate) mod launches;
+pub(crate) mod reservations;
 pub(crate) mod run;

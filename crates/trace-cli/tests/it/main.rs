@@ -8,6 +8,8 @@ mod disk_ledger;
 mod exec;
 mod laws;
 mod manners;
+#[cfg(feature = "sqlite")]
+mod reservations;
 mod runs;
 mod scripted;
 mod views;

@@ -7,7 +7,7 @@ use std::{
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
-use super::scripted::{ANSWERED, FAILED, RAW, ScriptedHome, program};
+use super::scripted::{ANSWERED, CONTROL, FAILED, RAW, ScriptedHome, program};
 
 #[test]
 fn help_groups_the_commands_and_fits_a_terminal() {
@@ -124,12 +124,30 @@ fn wrong_usage_is_exit_code_2_with_a_message() {
         &["attribute", "--task-file", "x", "--asset", "gaol=x"],
         &["attribute", "--task-file", "x", "--tokenizer", "words"],
         &["completions", "csh"],
+        &["reserve"],
+        &["reserve", "--control", "-"],
+        &["reserve", "--control", "nowhere"],
+        &["release"],
+        &["release", "a/b"],
         &["exec"],
     ] {
         let (code, text) = home.complain(arguments);
         assert_eq!(code, 2, "{arguments:?}: {text}");
         assert!(text.starts_with("error: "), "{arguments:?}: {text}");
     }
+}
+
+#[test]
+fn a_reservation_is_refused_where_it_would_be_lost() {
+    let home = ScriptedHome::missing();
+    std::fs::write(home.path("control.json"), CONTROL).unwrap();
+    let (code, text) = home.complain(&["reserve", "--control", "control.json", "--ledger", "memory"]);
+    assert_eq!(code, 1);
+    assert!(text.contains("would be lost\nnext: "), "{text}");
+    let (code, text) = home.complain(&["release", "order-7", "--ledger", "memory"]);
+    assert_eq!((code, text.contains("would be lost")), (1, true), "{text}");
+    let note = "note: the memory ledger knows of no reservations\n";
+    assert_eq!(home.complain(&["reservations", "--ledger", "memory"]), (0, note.to_owned()));
 }
 
 #[test]

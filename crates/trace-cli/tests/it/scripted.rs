@@ -37,6 +37,10 @@ pub(crate) const FAILED: &str = "00000004";
 /// What the first agent printed: an escape sequence that sets the title, and bytes that are no text.
 pub(crate) const RAW: &[u8] = b"{\"type\":\"text\"}\n\x1b]0;stolen\x07\xff\n";
 
+/// What an orchestrator says of a launch, as its file holds it.
+pub(crate) const CONTROL: &str =
+    r#"{"run_id":"order-7","home_id":"orders","containment":{"kind":"container","id":"c-1"}}"#;
+
 /// The ledger that homes have by themselves.
 pub(crate) const OWN: LedgerKind = if cfg!(feature = "sqlite") { LedgerKind::Sqlite } else { LedgerKind::Memory };
 
