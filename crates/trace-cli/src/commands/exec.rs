@@ -7,7 +7,7 @@ use std::{
     ffi::OsString,
     io::{self, Read},
     os::fd::AsFd,
-    path::Path,
+    path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
     time::Instant,
@@ -16,15 +16,17 @@ use std::{
 use anyhow::{Context, anyhow};
 use clap::Args;
 use trace_capture::{
-    Capture, CaptureEnv, EnvParts, Home, LedgerKind, MemoryLedger, OpenError, PreparedTurnContext, Rows, Start,
+    Capture, CaptureEnv, EnvParts, Home, LedgerKind, MemoryLedger, OpenError, PreparedTurnContext, ReservationUse,
+    Rows, Start,
     intake::exec::{AgentCommand, AgentInput, Exec, ExecError, ExecLaunch, ExecReport, Outputs, restore_signals},
     open_home_ledger,
 };
-use trace_model::{ledger::Ledger, words::Provider};
+use trace_model::{control::Control, id::ControlRunId, ledger::Ledger, words::Provider};
 
 use self::summary::{Indexed, RecordedLaunch};
 use crate::{
     app::{App, next_step},
+    control,
     error::{Advise, Verdict},
     prompts::PromptArgs,
     render::output::say_json,
@@ -45,6 +47,10 @@ pub(crate) struct ExecArgs {
     /// Do not run the command if it cannot be recorded
     #[arg(long)]
     require_capture: bool,
+    /// The file of what an orchestrator says of the launch, as a JSON object; the launch takes over what
+    /// `trace reserve` reserved for the same run
+    #[arg(long, value_name = "FILE")]
+    control: Option<PathBuf>,
     /// Print no summary
     #[arg(long, short)]
     quiet: bool,
@@ -57,6 +63,7 @@ pub(crate) struct ExecArgs {
 }
 
 pub(crate) fn run(args: &ExecArgs, app: &App) -> anyhow::Result<ExitCode> {
+    let control = args.control.as_deref().map(control::read).transpose()?;
     let stdin = if args.prompts.takes_stdin() { Some(read_stdin()?) } else { None };
     let agent = Agent { command: agent_command(args)?, stdin, provider: args.provider.clone() };
     let prompts = match Prompts::gather(args, &agent) {
@@ -64,7 +71,7 @@ pub(crate) fn run(args: &ExecArgs, app: &App) -> anyhow::Result<ExitCode> {
         Err(error) if Verdict::of(&error) == Verdict::WrongUsage => return Err(error),
         prompts => prompts,
     };
-    let (report, recorded) = match prompts.and_then(|prompts| record(args, &agent, prompts, app)) {
+    let (report, recorded) = match prompts.and_then(|prompts| record(args, &agent, prompts, control, app)) {
         Err(error) if !agent_was_not_started(&error) => return Err(error),
         Err(error) if args.require_capture => {
             return Err(error).advise(|| "without --require-capture the command would run unrecorded".to_owned());
@@ -122,7 +129,13 @@ impl Prompts {
 }
 
 /// Runs the agent under capture.
-fn record(args: &ExecArgs, agent: &Agent, prompts: Prompts, app: &App) -> anyhow::Result<(ExecReport, RecordedLaunch)> {
+fn record(
+    args: &ExecArgs,
+    agent: &Agent,
+    prompts: Prompts,
+    control: Option<Control>,
+    app: &App,
+) -> anyhow::Result<(ExecReport, RecordedLaunch)> {
     let Prompts { prepared, gather_ms } = prompts;
     let home = app.open_home()?;
     let (ledger, rows, is_own) = open_ledger(&home, app)?;
@@ -132,10 +145,14 @@ fn record(args: &ExecArgs, agent: &Agent, prompts: Prompts, app: &App) -> anyhow
     let provider = args.provider.clone().or_else(|| agent.command.provider()).unwrap_or(Provider::Unknown);
     let is_interactive = app.environment.stdin.is_terminal() && app.environment.stdout.is_terminal();
     let surface = if is_interactive { "interactive" } else { "headless" };
-    let start = Start { gather_ms, ..Start::new(provider, surface) };
+    let control_run = control.as_ref().map(|control| control.run_id.clone());
+    let start = Start { gather_ms, control, ..Start::new(provider, surface) };
 
     let env = CaptureEnv::new(parts);
     let launch = ExecLaunch::begin(&env, &home, labels, prepared, start)?;
+    if let Some(control_run) = control_run {
+        warn_of_reservation(&control_run, launch.capture().status().reservation, app);
+    }
     let report = agent.run(Some(&launch))?;
     // Where that fails, nobody can cut the wait short; it is short all the same.
     let _ = restore_signals();
@@ -150,6 +167,17 @@ fn record(args: &ExecArgs, agent: &Agent, prompts: Prompts, app: &App) -> anyhow
     };
     let is_there = is_there(home.root(), launch.capture());
     Ok((report, RecordedLaunch { id: launch.id(), run_id: launch.capture().run_id(), status, indexed, is_there }))
+}
+
+/// Says where a launch under control did not take over a reservation: whoever reserved one would look for it in vain.
+fn warn_of_reservation(control_run: &ControlRunId, reservation: ReservationUse, app: &App) {
+    let why = match reservation {
+        ReservationUse::NotAsked | ReservationUse::Taken => return,
+        ReservationUse::NoneWaiting => "no launch is reserved for it",
+        ReservationUse::Unanswered => "the ledger does not tell what is reserved for it",
+    };
+    let text = format!("the launch for the control run {control_run} has an id of its own: {why}");
+    app.messages.say("warning", &text);
 }
 
 /// Tells whether the files of the launch are found where they were made, by whoever looks for them now.

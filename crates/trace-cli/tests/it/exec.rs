@@ -2,6 +2,7 @@
 
 mod bench;
 mod capture;
+mod control;
 mod ends;
 #[cfg(feature = "sqlite")]
 mod locked;
