@@ -112,7 +112,8 @@ impl EnvParts {
 ///
 /// A clone shares all of it. When the last one is dropped, it waits until what was recorded so far is synced and in the
 /// ledger, at most [`FLUSH_LIMIT`](CaptureEnv::FLUSH_LIMIT): drop it after the captures, and not on a thread that must
-/// not block. Captures that outlive it go on recording.
+/// not block. A ledger that only one may have open is free then, unless the ledger was too slow. Captures that outlive
+/// the environment go on recording, and keep the ledger.
 #[derive(Debug, Clone)]
 pub struct CaptureEnv {
     shared: Arc<Shared>,

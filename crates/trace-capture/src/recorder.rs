@@ -17,6 +17,7 @@ use std::{
     fmt,
     sync::{Arc, mpsc},
     task::{Wake, Waker},
+    thread::JoinHandle,
     time::Duration,
 };
 
@@ -128,11 +129,15 @@ impl fmt::Debug for Commands {
 
 /// Lets the thread end when it is dropped.
 #[derive(Debug)]
-struct OwnedCommands(Commands);
+struct OwnedCommands {
+    commands: Commands,
+    /// The thread, if it could be started.
+    thread: Option<JoinHandle<()>>,
+}
 
 impl Drop for OwnedCommands {
     fn drop(&mut self) {
-        self.0.send(Command::Close);
+        self.commands.send(Command::Close);
     }
 }
 
@@ -148,21 +153,28 @@ impl Recorder {
         let commands = Commands(sender);
         let thread = thread::Thread::new(parts, commands.clone());
         let spawned = std::thread::Builder::new().name("trace-recorder".to_owned()).spawn(move || thread.run(&inbox));
-        if let Err(error) = spawned {
+        if let Err(error) = &spawned {
             tracing::warn!(reason = %error, "could not start the recorder's thread");
         }
-        Self { commands: Arc::new(OwnedCommands(commands)) }
+        Self { commands: Arc::new(OwnedCommands { commands, thread: spawned.ok() }) }
     }
 
     pub(crate) fn send(&self, command: Command) {
-        self.commands.0.send(command);
+        self.commands.commands.send(command);
     }
 
-    /// Waits until what was recorded so far is synced and was offered to the ledger, but not longer than the limit.
-    pub(crate) fn flush(&self, limit: Duration) {
+    /// Waits until what was recorded so far is synced and was offered to the ledger, but not longer than the limit. If
+    /// nobody else needs the thread, it has ended then, and let go of the ledger.
+    pub(crate) fn flush(&mut self, limit: Duration) {
         let (reply, done) = mpsc::channel();
         self.send(Command::Flush(reply));
         // Neither a slow ledger nor a dead thread is the harness's concern.
-        let _ = done.recv_timeout(limit);
+        let is_done = done.recv_timeout(limit).is_ok();
+        let Some(owned) = Arc::get_mut(&mut self.commands).filter(|_| is_done) else { return };
+        owned.commands.send(Command::Close);
+        if let Some(thread) = owned.thread.take() {
+            // It has nothing left to do; what panics in it is caught there.
+            let _ = thread.join();
+        }
     }
 }

@@ -86,3 +86,26 @@ fn an_environment_that_is_dropped_brings_everything_into_the_ledger() {
     assert_eq!(dump(&*ledger)[0]["launch"]["provider_session_id"], "s1");
     drop(capture);
 }
+
+#[test]
+fn a_dropped_environment_has_let_go_of_its_ledger() {
+    for _ in 0..50 {
+        let rig = Rig::new();
+        let capture = rig.begin();
+        capture.blocking_finish(Outcome::Completed, Recorded::Conversation);
+        drop(capture);
+        drop(rig.env);
+        assert_eq!(Arc::strong_count(&rig.ledger), 1);
+    }
+}
+
+#[test]
+fn a_capture_that_outlives_its_environment_keeps_the_ledger() {
+    let Rig { env, ledger, .. } = Rig::new();
+    let capture = begin(&env);
+    drop(env);
+    capture.blocking_finish(Outcome::Completed, Recorded::Conversation);
+    while dump(&*ledger)[0]["launch"]["outcome"] != "completed" {
+        std::thread::yield_now();
+    }
+}
