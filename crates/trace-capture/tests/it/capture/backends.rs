@@ -4,7 +4,8 @@ use serde_json::Value;
 use trace_capture::{LedgerKind, open_home_ledger, reindex::reindex};
 
 use super::{
-    session::recorded,
+    moving::{Held, held, moved},
+    session::{orchestrated_session, recorded, recorded_by},
     support::{delete_ledger, disk_kinds, document, dump},
 };
 
@@ -31,5 +32,28 @@ fn a_scripted_session_is_the_same_on_every_ledger_and_after_a_reindex() {
 
         let filled = open_home_ledger(&home, Some(LedgerKind::Memory)).unwrap();
         assert_eq!(document(&*filled), in_memory, "{kind}");
+    }
+}
+
+#[test]
+fn reservations_retries_and_nested_launches_are_the_same_on_every_ledger_and_after_each_move() {
+    let folder = tempfile::tempdir().unwrap();
+    let (home, memory) = recorded_by(orchestrated_session, &folder.path().join("memory"), LedgerKind::Memory);
+    let expected = Held::of(&*memory);
+    assert_eq!(expected.launches.matches("\"artifact_dir\"").count(), 4);
+    assert_eq!(expected.reservations.len(), 3);
+    let refilled = open_home_ledger(&home, Some(LedgerKind::Memory)).unwrap();
+    assert_eq!(document(&*refilled), expected.launches);
+
+    for kind in disk_kinds() {
+        let (home, ledger) = recorded_by(orchestrated_session, &folder.path().join(kind.as_str()), kind);
+        assert_eq!(Held::of(&*ledger), expected, "{kind}");
+        drop(ledger);
+        for to in disk_kinds().filter(|to| *to != kind).chain([kind]) {
+            moved(&home, to).unwrap();
+            assert_eq!(held(&home), expected, "{kind}, moved to {to}");
+        }
+        let filled = open_home_ledger(&home, Some(LedgerKind::Memory)).unwrap();
+        assert_eq!(document(&*filled), expected.launches, "{kind}");
     }
 }

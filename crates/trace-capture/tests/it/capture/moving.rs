@@ -7,7 +7,7 @@ use trace_capture::{
     Home, LedgerKind, OpenError, open_home_ledger,
     reindex::{MoveError, MoveReport, move_ledger},
 };
-use trace_model::{control::Reservation, words::ReservationState};
+use trace_model::{control::Reservation, ledger::Ledger, words::ReservationState};
 use trace_testkit::samples;
 
 use super::{
@@ -17,14 +17,21 @@ use super::{
 
 /// Everything that a ledger holds.
 #[derive(Debug, PartialEq)]
-struct Held {
-    launches: String,
-    reservations: Vec<Reservation>,
+pub(super) struct Held {
+    /// The rows of the launches, as one JSON text.
+    pub(super) launches: String,
+    pub(super) reservations: Vec<Reservation>,
 }
 
-fn held(home: &Home) -> Held {
-    let ledger = open_home_ledger(home, None).unwrap();
-    Held { launches: document(&*ledger), reservations: block_on(ledger.reservations()).unwrap() }
+impl Held {
+    pub(super) fn of(ledger: &dyn Ledger) -> Self {
+        Self { launches: document(ledger), reservations: block_on(ledger.reservations()).unwrap() }
+    }
+}
+
+/// Returns what the home's own ledger holds.
+pub(super) fn held(home: &Home) -> Held {
+    Held::of(&*open_home_ledger(home, None).unwrap())
 }
 
 /// Records a session, reserves launches, and writes the rows of a launch that has no recording.
@@ -41,7 +48,7 @@ fn full_home(root: &Path, kind: LedgerKind) -> Home {
     home
 }
 
-fn moved(home: &Home, to: LedgerKind) -> Result<Option<MoveReport>, MoveError> {
+pub(super) fn moved(home: &Home, to: LedgerKind) -> Result<Option<MoveReport>, MoveError> {
     block_on(move_ledger(home, to, &mut |_| {}))
 }
 

@@ -14,8 +14,9 @@ use trace_model::{
     usage::UsageReport,
     words::{Grain, InputOp, OutputStream, Provider, Quality},
 };
+use trace_testkit::samples;
 
-use super::support::{dump, env, prompt, text};
+use super::support::{dump, env, prompt, start, text};
 
 /// Records a launch with a bit of everything in it.
 pub(super) fn scripted_session(env: &CaptureEnv) {
@@ -73,11 +74,52 @@ fn talk(capture: &Capture) {
     capture.set_provider_session_path("/sessions/s-1.jsonl");
 }
 
+/// Records what an orchestrator makes of launches: one that it reserved, one that starts another, and one that is tried
+/// again; and leaves a reservation that waits and one that was given up.
+pub(super) fn orchestrated_session(env: &CaptureEnv) {
+    let labels = || Labels::new("night".parse().unwrap(), "process_1".parse().unwrap(), "/repo", "/work");
+    let begin = |labels, start| Capture::blocking_begin(env, labels, prompt("Sort the names."), start).unwrap();
+    let reserve = |n| env.blocking_reserve(samples::control(n), Provider::Claude, None, "headless").unwrap();
+    reserve(1);
+    let controlled = Start { control: Some(samples::control(1)), ..start() };
+    let reserved = begin(labels(), controlled);
+    reserved.record_stream_event(text("Sorted."));
+    reserved.blocking_finish(Outcome::Completed, Recorded::Conversation);
+
+    let outer = begin(labels(), start());
+    let beneath = Labels {
+        parent_launch_id: outer.launch_id(),
+        parent_turn_id: outer.running_turn(),
+        ..Labels::new("night".parse().unwrap(), "process_2".parse().unwrap(), "/repo", "/work")
+    };
+    let inner = begin(beneath, start());
+    inner.record_usage(UsageReport {
+        request_key: Some("a request of the inner one".to_owned()),
+        output_tokens: Some(9),
+        ..UsageReport::new("msg_9", Grain::Request, Quality::Exact)
+    });
+    inner.blocking_finish(Outcome::Completed, Recorded::Conversation);
+
+    outer.blocking_begin_turn(InputOp::Steer, "In Greek too.").unwrap();
+    let again = outer.blocking_retry_as_new_launch(Provider::Codex, Some("gpt-5".to_owned()), "Once more.").unwrap();
+    again.record_stream_event(text("Sorted again."));
+    again.blocking_finish(Outcome::Completed, Recorded::Conversation);
+
+    reserve(2);
+    reserve(3);
+    env.blocking_release(&samples::control(3).run_id).unwrap();
+}
+
 pub(super) fn recorded(root: &Path, kind: LedgerKind) -> (Home, Arc<dyn Ledger>) {
+    recorded_by(scripted_session, root, kind)
+}
+
+/// Records a session into a ledger of that kind in a home at `root`.
+pub(super) fn recorded_by(session: fn(&CaptureEnv), root: &Path, kind: LedgerKind) -> (Home, Arc<dyn Ledger>) {
     let home = Home::open_real(root).unwrap();
     let ledger = open_home_ledger(&home, Some(kind)).unwrap();
     let env = env(&home, Arc::clone(&ledger));
-    scripted_session(&env);
+    session(&env);
     drop(env);
     (home, ledger)
 }
