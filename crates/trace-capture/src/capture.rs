@@ -1,5 +1,6 @@
 //! The handle of a launch that is being recorded.
 
+mod parents;
 mod start;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use trace_model::{
 };
 use trace_providers::Observed;
 
+pub use parents::{IgnoredVariable, PARENT_LAUNCH_VARIABLE, PARENT_TURN_VARIABLE, Parents, RUN_VARIABLE};
 pub use start::{Labels, Start};
 
 use crate::{

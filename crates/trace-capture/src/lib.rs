@@ -35,7 +35,7 @@ mod sink;
 
 pub use artifacts::Home;
 pub use backend::{LedgerConfig, LedgerKind, OpenError, open_home_ledger, open_ledger};
-pub use capture::{Capture, Labels, Start};
+pub use capture::{Capture, IgnoredVariable, Labels, Parents, Start};
 pub use env::{CaptureEnv, Clock, EnvParts, IdSource, Machine, Rows, SystemClock, UuidV7Source};
 pub use error::CaptureError;
 pub use recorder::{CaptureReport, ReservationUse};

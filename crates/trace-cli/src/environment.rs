@@ -10,7 +10,7 @@ use std::{
 };
 
 use clap::ColorChoice;
-use trace_capture::intake::exec;
+use trace_capture::{IgnoredVariable, Parents, intake::exec};
 
 /// What the environment says, read once when the command starts.
 #[derive(Debug, Clone)]
@@ -29,25 +29,16 @@ pub(crate) struct Environment {
     pub(crate) current_dir: Option<PathBuf>,
     /// `USER`, else `LOGNAME`.
     pub(crate) user: Option<String>,
-    /// What a recorder around this process says.
+    /// What a recorder around this process says: `TRACE_RUN_ID`, `TRACE_PARENT_LAUNCH` and `TRACE_PARENT_TURN`.
     pub(crate) parents: Parents,
+    /// Those of them that make no sense.
+    pub(crate) ignored: Vec<IgnoredVariable>,
     /// What standard input is.
     pub(crate) stdin: Stream,
     /// What standard output is.
     pub(crate) stdout: Stream,
     /// What standard error is.
     pub(crate) stderr: Stream,
-}
-
-/// The variables by which a recorder around this process names what it records.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Parents {
-    /// `TRACE_RUN_ID`.
-    pub(crate) run: Option<String>,
-    /// `TRACE_PARENT_LAUNCH`.
-    pub(crate) launch: Option<String>,
-    /// `TRACE_PARENT_TURN`.
-    pub(crate) turn: Option<String>,
 }
 
 /// What a standard stream is connected to.
@@ -91,20 +82,18 @@ enum ColorVariables {
 impl Environment {
     /// Reads the environment of this process.
     pub(crate) fn read() -> Self {
+        let (parents, ignored) = Parents::read(|name| env::var(name).ok());
         let path = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         Self {
             args: env::args_os().collect(),
-            trace_home: path("TRACE_HOME"),
+            trace_home: path(exec::HOME_VARIABLE),
             data_home: path("XDG_DATA_HOME").filter(|path| path.is_absolute()),
             person_home: env::home_dir().filter(|path| !path.as_os_str().is_empty()),
             color: color_variables(|name| env::var_os(name)),
             current_dir: env::current_dir().ok(),
             user: env::var("USER").or_else(|_| env::var("LOGNAME")).ok(),
-            parents: Parents {
-                run: env::var(exec::RUN_VARIABLE).ok(),
-                launch: env::var(exec::PARENT_LAUNCH_VARIABLE).ok(),
-                turn: env::var(exec::PARENT_TURN_VARIABLE).ok(),
-            },
+            parents,
+            ignored,
             stdin: stream(&io::stdin()),
             stdout: stream(&io::stdout()),
             stderr: stream(&io::stderr()),

@@ -10,6 +10,8 @@ use trace_model::{
     words::{InputOp, Provider, TagKey},
 };
 
+use super::{Capture, Parents};
+
 /// What a launch is for. It never changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Labels {
@@ -55,6 +57,29 @@ impl Labels {
             tags: BTreeMap::new(),
             parent_launch_id: None,
             parent_turn_id: None,
+        }
+    }
+
+    /// Returns the labels of a launch that is started in the running turn of this one: those of this one, with it as the
+    /// parent. A disabled capture has none.
+    ///
+    /// A process that the agent is started in by this one may be given an id of its own:
+    /// `Labels { process_id, ..labels }`.
+    pub fn beneath(capture: &Capture) -> Option<Self> {
+        let handle = capture.handle.as_ref()?;
+        let Parents { launch_id, turn_id, .. } = Parents::beneath(capture);
+        Some(Self { parent_launch_id: launch_id, parent_turn_id: turn_id, ..Self::of(&handle.live.header) })
+    }
+
+    /// Returns the labels of the same launch as part of what is around it. What is not known of that stays as it is.
+    #[must_use]
+    pub fn within(self, parents: Parents) -> Self {
+        let Parents { run_id, launch_id, turn_id } = parents;
+        Self {
+            run_id: run_id.unwrap_or(self.run_id),
+            parent_launch_id: launch_id.or(self.parent_launch_id),
+            parent_turn_id: turn_id.or(self.parent_turn_id),
+            ..self
         }
     }
 

@@ -16,8 +16,8 @@
 //!
 //! [`Exec::run`] is the way in. `streams` judges the outputs, `pump` passes one on, `growth` is the bell,
 //! `interpretation` and `turns` make events and turns, `process`, `signals` and `stop` look after the process. Nothing
-//! here reads the environment; what the agent gets beyond ours are the variables that name the launch to a recorder
-//! inside of it.
+//! here reads the environment; what the agent gets beyond ours are the variables that name the launch and its home to a
+//! recorder inside of it.
 
 mod growth;
 mod interpretation;
@@ -34,7 +34,7 @@ use std::{
     borrow::Cow,
     ffi::OsString,
     io::{self, Read, Write as _},
-    iter,
+    iter, path,
     process::Command,
     sync::Arc,
     thread,
@@ -59,20 +59,18 @@ use self::{
     reading::{Output, Reading},
 };
 use crate::{
-    Capture, CaptureEnv, CaptureError, Labels, Recorded, Start,
+    Capture, CaptureEnv, CaptureError, Labels, Parents, Recorded, Start,
     artifacts::{ArtifactError, Home},
 };
 
+pub use crate::capture::{PARENT_LAUNCH_VARIABLE, PARENT_TURN_VARIABLE, RUN_VARIABLE};
 pub use process::ProcessEnd;
 pub use signals::restore_signals;
 pub use streams::Outputs;
 
-/// The variable that names the run to a recorder inside of the agent.
-pub const RUN_VARIABLE: &str = "TRACE_RUN_ID";
-/// The variable that names the launch to a recorder inside of the agent.
-pub const PARENT_LAUNCH_VARIABLE: &str = "TRACE_PARENT_LAUNCH";
-/// The variable that names the turn to a recorder inside of the agent: the one that ran when the agent was started.
-pub const PARENT_TURN_VARIABLE: &str = "TRACE_PARENT_TURN";
+/// The variable that names the home to a recorder inside of the agent, so that it is the same one, wherever ours was
+/// named.
+pub const HOME_VARIABLE: &str = "TRACE_HOME";
 
 /// An agent that is to be run.
 #[derive(Debug)]
@@ -174,16 +172,18 @@ impl ExecLaunch {
         self.home.open_launch(&self.dir)?.raw(stream)
     }
 
-    /// Names the launch to a recorder inside of the agent.
+    /// Names the launch and its home to a recorder inside of the agent.
     fn name_in(&self, command: &mut Command) {
-        command.env(PARENT_LAUNCH_VARIABLE, self.id.to_string());
-        if let Some(run) = self.capture.run_id() {
-            command.env(RUN_VARIABLE, run.as_str());
+        for (name, value) in Parents::beneath(&self.capture).variables() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
         }
-        match self.capture.running_turn() {
-            Some(turn) => command.env(PARENT_TURN_VARIABLE, turn.to_string()),
-            None => command.env_remove(PARENT_TURN_VARIABLE),
-        };
+        // The agent may go to another folder before it starts the recorder.
+        if let Ok(root) = path::absolute(self.home.root()) {
+            command.env(HOME_VARIABLE, root);
+        }
     }
 }
 

@@ -1,10 +1,6 @@
 //! What a launch is called, and where it runs.
 
-use std::{
-    fmt,
-    path::{Path, PathBuf},
-    str::FromStr,
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use trace_capture::{EnvParts, Labels, Machine};
@@ -17,27 +13,19 @@ use crate::{environment::Environment, render::output::Messages};
 pub(super) fn labels(environment: &Environment, parts: &EnvParts, messages: Messages) -> anyhow::Result<Labels> {
     let worktree = environment.current_dir.as_deref().context("the working directory is gone")?;
     let repo = git_top_level(worktree).unwrap_or_else(|| worktree.to_path_buf());
-    let parents = &environment.parents;
+    for variable in &environment.ignored {
+        messages.say("warning", &variable.to_string());
+    }
     let new_id = || parts.ids.next(parts.clock.now());
-    let run_id = parse("run", parents.run.as_deref(), messages).unwrap_or_else(|| RunId::from_uuid(new_id()));
-    let process_id = ProcessId::from_uuid(new_id());
-    Ok(Labels {
-        parent_launch_id: parse("launch", parents.launch.as_deref(), messages),
-        parent_turn_id: parse("turn", parents.turn.as_deref(), messages),
-        ..Labels::new(run_id, process_id, repo.to_string_lossy(), worktree.to_string_lossy())
-    })
+    let (run_id, process_id) = (RunId::from_uuid(new_id()), ProcessId::from_uuid(new_id()));
+    let labels = Labels::new(run_id, process_id, repo.to_string_lossy(), worktree.to_string_lossy());
+    Ok(labels.within(environment.parents.clone()))
 }
 
 /// Returns what the machine and its user are called.
 pub(super) fn machine(environment: &Environment) -> Machine {
     let hostname = rustix::system::uname().nodename().to_str().ok().map(str::to_owned);
     Machine { machine_id: None, hostname, os_user: environment.user.clone() }
-}
-
-/// Reads an id that the environment gives. One that makes no sense is as good as none.
-fn parse<T: FromStr<Err: fmt::Display>>(kind: &str, text: Option<&str>, messages: Messages) -> Option<T> {
-    let parsed = text.filter(|text| !text.is_empty())?.parse();
-    parsed.map_err(|error| messages.say("warning", &format!("the {kind} around this one is ignored: {error}"))).ok()
 }
 
 /// Returns the closest folder above that git knows as the top of a working tree, by the entry that it keeps there.
