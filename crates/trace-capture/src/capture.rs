@@ -259,6 +259,11 @@ impl Capture {
 
     /// Keeps bytes of the provider's output, if the launch keeps them, and takes what they say about its session. It
     /// makes no events of the exchange.
+    ///
+    /// The agent may run in a launch of its own, beneath this one, which records the same bytes before they come here. Of
+    /// the launches that see a session, the one nearest to the agent owns it. The others keep the bytes and take no
+    /// receipt; [`CaptureReport::yielded_to`] names the owner, so that what is understood of the session is not recorded
+    /// twice. That is found out once, in the files of the run, when the bytes name a session for the first time.
     pub fn record_raw(&self, stream: OutputStream, bytes: &[u8]) {
         self.keep_raw(stream, bytes);
     }
@@ -341,6 +346,13 @@ impl Capture {
     /// Returns how recording goes.
     pub fn status(&self) -> CaptureReport {
         self.handle.as_ref().map(|handle| handle.live.report()).unwrap_or_default()
+    }
+
+    /// Tells that the provider's output has come to its end: a last line without its line feed may name the session.
+    pub(crate) fn end_output(&self) {
+        if let Some(handle) = &self.handle {
+            handle.live.end_output();
+        }
     }
 
     /// Returns what the launch's usage adds up to by its own events, or `None` if it has ended or is disabled.

@@ -20,7 +20,7 @@ use trace_model::{
     context::{Sha256Hex, TurnContext},
     event::{ConversationEvent, FileHash, Payload, RawSpan, Receipt, TextStream, UsageFigures},
     fold::{Boundary, Fold},
-    id::TurnId,
+    id::{LaunchId, TurnId},
     launch::{CaptureState, Launch, LaunchHeader, LaunchState},
     money::NanoUsd,
     rows::BoundaryRows,
@@ -50,6 +50,8 @@ pub(crate) struct Recording {
     running_cost: Option<NanoUsd>,
     /// What the results of a turn cost so far.
     result_cost: Option<(TurnId, NanoUsd)>,
+    /// The launch that owns the session which is seen on the streams of this one.
+    yielded_to: Option<LaunchId>,
     /// How the launch is to end; nothing but its end is recorded any more.
     ending: Option<Ending>,
 }
@@ -78,6 +80,7 @@ impl Recording {
             stream_usage: None,
             running_cost: None,
             result_cost: None,
+            yielded_to: None,
             ending: None,
         }
     }
@@ -145,6 +148,7 @@ impl Recording {
                 batch.push_observed(self.spending_turn(), Agent::Main, raw, result);
             }
             Input::Usage(report) => self.usage_report(report, batch),
+            Input::Observed(_) if self.yielded_to.is_some() => {}
             Input::Observed(receipt) => self.receipt(self.fill(receipt), batch),
             Input::Stated(receipt) => self.receipt(self.replace(receipt), batch),
             Input::Close | Input::EndLaunch { .. } => {}
@@ -197,6 +201,16 @@ impl Recording {
         self.trouble = Some(message.to_owned());
         self.owed = Some(Owed { message: message.to_owned(), lost_events: 0 });
         Trouble::First
+    }
+
+    /// Takes note that the session which is seen on the streams is that of another launch: what is observed of it is none
+    /// of this one's.
+    pub(crate) fn yield_to(&mut self, owner: LaunchId) {
+        self.yielded_to.get_or_insert(owner);
+    }
+
+    pub(crate) const fn yielded_to(&self) -> Option<LaunchId> {
+        self.yielded_to
     }
 
     /// Lets the launch end so; the first ending stays.
@@ -253,7 +267,9 @@ impl Recording {
             (Some(reason), _) => CaptureState::Partial { reason: reason.clone() },
             (None, Ending::Finished { recorded: Recorded::Conversation, .. }) => CaptureState::Complete,
             (None, Ending::Finished { recorded: Recorded::PromptOnly, .. }) => {
-                CaptureState::PromptOnly { reason: "provider conversation not captured".to_owned() }
+                let not_captured = || "provider conversation not captured".to_owned();
+                let reason = self.yielded_to.map(|owner| format!("its session is recorded by {owner}"));
+                CaptureState::PromptOnly { reason: reason.unwrap_or_else(not_captured) }
             }
             (None, Ending::Dropped) => {
                 CaptureState::Interrupted { reason: "the capture was dropped before it was finished".to_owned() }

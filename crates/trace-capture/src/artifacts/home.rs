@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use trace_model::path::ArtifactPath;
+use trace_model::{id::RunId, path::ArtifactPath};
 
 use super::{
     effects::{EntryKind, Existing, FileEffects, FileHandle},
@@ -207,15 +207,31 @@ impl Home {
     pub fn list_launch_artifact_dirs(&self) -> Result<Vec<ArtifactPath>, ArtifactError> {
         let mut launches = Vec::new();
         for run in self.folder_names(Path::new(TRACES))? {
-            let run_folder = Path::new(TRACES).join(&run);
-            for process in self.folder_names(&run_folder)? {
-                let names = self.folder_names(&run_folder.join(&process))?;
-                // A name that is no part of an artifact path was not made by Trace.
-                launches.extend(names.iter().filter_map(|name| format!("{run}/{process}/{name}").parse().ok()));
-            }
+            self.list_launches(&run, &mut launches)?;
         }
         launches.sort();
         Ok(launches)
+    }
+
+    /// Returns the folders of the launches of a run, in no order.
+    ///
+    /// # Errors
+    ///
+    /// [`ArtifactError::Io`] if a folder cannot be read.
+    pub(crate) fn list_launch_dirs_of_run(&self, run: &RunId) -> Result<Vec<ArtifactPath>, ArtifactError> {
+        let mut launches = Vec::new();
+        self.list_launches(run.as_str(), &mut launches)?;
+        Ok(launches)
+    }
+
+    fn list_launches(&self, run: &str, launches: &mut Vec<ArtifactPath>) -> Result<(), ArtifactError> {
+        let run_folder = Path::new(TRACES).join(run);
+        for process in self.folder_names(&run_folder)? {
+            let names = self.folder_names(&run_folder.join(&process))?;
+            // A name that is no part of an artifact path was not made by Trace.
+            launches.extend(names.iter().filter_map(|name| format!("{run}/{process}/{name}").parse().ok()));
+        }
+        Ok(())
     }
 
     /// Returns the names of the folders in a folder, without hidden ones; none if there is no such folder.

@@ -129,8 +129,7 @@ impl Thread {
         if self.parts.rows == Rows::Deferred {
             self.index.defer(&dir);
         }
-        let clock = Arc::clone(&self.parts.clock);
-        Ok(Arc::new(Live::new(writer, reservation_use, clock, self.commands.clone())))
+        Ok(Arc::new(Live::new(writer, reservation_use, &self.parts, self.commands.clone())))
     }
 
     /// Writes the first turn into the staged files, and publishes them.

@@ -18,9 +18,10 @@ use trace_model::{
 };
 use trace_providers::SessionScanner;
 
-use super::{Command, Recorder, ReservationUse};
+use super::{Command, Recorder, ReservationUse, nesting::NamedSession};
 use crate::{
-    artifacts::{AppendError, LaunchFiles, WrittenTurn},
+    EnvParts,
+    artifacts::{AppendError, Home, LaunchFiles, WrittenTurn},
     env::Clock,
     error::reason_of,
     recording::{Batch, Ending, Input, Recording, Trouble},
@@ -36,6 +37,9 @@ pub struct CaptureReport {
     pub lost_events: u64,
     /// The first trouble, in words. It makes the capture partial.
     pub trouble: Option<String>,
+    /// The launch beneath this one that owns the session which is seen on its streams: see
+    /// [`Capture::record_raw`](crate::Capture::record_raw).
+    pub yielded_to: Option<LaunchId>,
     /// What became of the reservation that the launch was to take over.
     pub reservation: ReservationUse,
 }
@@ -61,6 +65,7 @@ pub(crate) struct Live {
     pub(crate) header: LaunchHeader,
     /// Where its files are.
     pub(crate) dir: ArtifactPath,
+    home: Home,
     clock: Arc<dyn Clock>,
     commands: super::Commands,
     state: Mutex<State>,
@@ -88,6 +93,8 @@ pub(super) struct Writer {
     batch: Batch,
     stdout: SessionScanner,
     stderr: SessionScanner,
+    /// How many bytes of both were seen.
+    seen: u64,
     /// What the standard error said of the session: it counts where the output says nothing.
     stderr_receipt: Option<Receipt>,
     /// Rows changed that the ledger does not know of.
@@ -100,6 +107,7 @@ impl Writer {
         Self {
             stdout: scanner(),
             stderr: scanner(),
+            seen: 0,
             stderr_receipt: None,
             recording,
             files,
@@ -133,20 +141,10 @@ impl Writer {
         }
     }
 
-    fn observe(&mut self, receipt: Option<Receipt>, clock: &dyn Clock) {
-        if let Some(receipt) = receipt {
-            // What cannot be written is noted in the launch.
-            let _ = self.write(Input::Observed(receipt), clock, None);
-        }
-    }
-
-    /// Takes what a last line without its line feed says, and what the standard error said where the output said
-    /// nothing.
-    fn observe_the_rest(&mut self, clock: &dyn Clock) {
-        let of_stdout = self.stdout.finish();
-        self.observe(of_stdout, clock);
-        let of_stderr = self.stderr_receipt.take().or_else(|| self.stderr.finish());
-        self.observe(of_stderr, clock);
+    /// Tells whether it is still to be found out which session the launch has.
+    fn has_no_session(&self) -> bool {
+        let recording = &self.recording;
+        !recording.is_closed() && recording.yielded_to().is_none() && recording.launch().provider_session_id.is_none()
     }
 
     fn take_trouble(&mut self, reason: &str) {
@@ -166,6 +164,7 @@ impl Writer {
         CaptureReport {
             lost_events: self.recording.lost_events(),
             trouble: self.recording.trouble().map(str::to_owned),
+            yielded_to: self.recording.yielded_to(),
             ..CaptureReport::default()
         }
     }
@@ -175,7 +174,7 @@ impl Live {
     pub(super) fn new(
         writer: Writer,
         reservation: ReservationUse,
-        clock: Arc<dyn Clock>,
+        parts: &EnvParts,
         commands: super::Commands,
     ) -> Self {
         let header = writer.recording.launch().header.clone();
@@ -183,7 +182,8 @@ impl Live {
             id: header.id,
             dir: header.artifact_dir(),
             header,
-            clock,
+            home: parts.home.clone(),
+            clock: Arc::clone(&parts.clock),
             commands,
             state: Mutex::new(State::Open(Box::new(writer))),
             noticed: AtomicBool::new(false),
@@ -205,6 +205,7 @@ impl Live {
     pub(crate) fn record_raw(self: &Arc<Self>, stream: OutputStream, bytes: Passed<&[u8]>) -> Option<u64> {
         let bytes = bytes.into_inner();
         let mut end = None;
+        let mut named = None;
         if let State::Open(writer) = &mut *self.state() {
             if writer.recording.is_closed() {
                 return None;
@@ -215,19 +216,53 @@ impl Live {
                     Err(error) => writer.take_trouble(&reason_of(&error)),
                 }
             }
+            writer.seen = writer.seen.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
             match stream {
-                OutputStream::Stdout => {
-                    let receipt = writer.stdout.push(bytes);
-                    writer.observe(receipt, &*self.clock);
-                }
+                OutputStream::Stdout => named = writer.stdout.push(bytes),
                 OutputStream::Stderr => {
                     let receipt = writer.stderr.push(bytes);
                     writer.stderr_receipt = writer.stderr_receipt.take().or(receipt);
                 }
             }
         }
+        self.take_session(named);
         self.notice();
         end
+    }
+
+    /// Takes what a last line of the output without its line feed says about the session.
+    pub(crate) fn end_output(&self) {
+        let named = self.with_writer(|writer| writer.stdout.finish());
+        self.take_session(named.flatten());
+    }
+
+    /// Takes what standard error said about the session: it counts where the output said nothing.
+    fn end_stderr(&self) {
+        let named = self.with_writer(|writer| writer.stderr_receipt.take().or_else(|| writer.stderr.finish()));
+        self.take_session(named.flatten());
+    }
+
+    /// Records the session that is named on a stream, unless it is that of a launch beneath this one. The first one
+    /// counts; where it is looked for, nothing is locked.
+    fn take_session(&self, named: Option<Receipt>) {
+        let Some(receipt) = named else { return };
+        let Some(session) = receipt.provider_session_id.as_deref() else { return };
+        let Some(Some(seen)) = self.with_writer(|writer| writer.has_no_session().then_some(writer.seen)) else {
+            return;
+        };
+        let owner = NamedSession { outer: &self.header, session, seen }.owner_beneath(&self.home);
+        self.with_writer(|writer| match owner {
+            Some(owner) => writer.recording.yield_to(owner),
+            // What cannot be written is noted in the launch.
+            None => drop(writer.write(Input::Observed(receipt), &*self.clock, None)),
+        });
+    }
+
+    fn with_writer<T>(&self, act: impl FnOnce(&mut Writer) -> T) -> Option<T> {
+        match &mut *self.state() {
+            State::Open(writer) => Some(act(writer)),
+            State::Closed { .. } => None,
+        }
     }
 
     /// Tells the thread, unless it knows, that there is something to sync.
@@ -314,8 +349,9 @@ impl Live {
 
     /// Lets the launch end so: its running turn ends, and nothing else is recorded.
     pub(super) fn begin_end(&self, ending: Ending) {
+        self.end_output();
+        self.end_stderr();
         if let State::Open(writer) = &mut *self.state() {
-            writer.observe_the_rest(&*self.clock);
             writer.recording.begin_end(ending);
             let _ = writer.write(Input::Close, &*self.clock, None);
         }

@@ -10,6 +10,7 @@ mod hooked;
 mod kill;
 mod ledgers;
 mod moving;
+mod nested;
 #[cfg(feature = "sqlite")]
 mod processes;
 mod receipts;

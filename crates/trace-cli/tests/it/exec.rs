@@ -6,6 +6,7 @@ mod control;
 mod ends;
 #[cfg(feature = "sqlite")]
 mod locked;
+mod nested;
 mod sessions;
 mod signals;
 mod streams;

@@ -95,8 +95,17 @@ impl Interpretation {
         let mut more_will_come = true;
         while more_will_come && !matches!(self.stage, Stage::RawOnly) {
             more_will_come = bell.wait();
-            let recognised = self.recognise(&mut probe, bell.end(), more_will_come);
-            if let Err(error) = recognised.and_then(|()| self.interpret(&mut record, bell.end())) {
+            let end = bell.end();
+            if !more_will_come {
+                self.capture.end_output();
+            }
+            // It is known of all bytes before the end, for the pump finds it out before it tells the end.
+            if self.capture.status().yielded_to.is_some() {
+                self.stage = Stage::RawOnly;
+                break;
+            }
+            let recognised = self.recognise(&mut probe, end, more_will_come);
+            if let Err(error) = recognised.and_then(|()| self.interpret(&mut record, end)) {
                 self.interpreted.failure = Some(error);
                 break;
             }

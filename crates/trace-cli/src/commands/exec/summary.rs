@@ -87,7 +87,10 @@ pub(super) fn line(report: &ExecReport, recorded: &RecordedLaunch) -> String {
             .filter(|totals| totals.total_tokens.is_some())
             .map(|totals| format!("{} tokens", figures::measured(totals.total_tokens, totals.quality))),
         totals.as_ref().and_then(|totals| totals.cost_usd).map(|cost| figures::money(Some(cost))),
-        (report.recorded == Recorded::PromptOnly).then(|| "no known stream in its output".to_owned()),
+        (report.recorded == Recorded::PromptOnly).then(|| match status.yielded_to {
+            Some(owner) => format!("its session is recorded by {}", owner.short()),
+            None => "no known stream in its output".to_owned(),
+        }),
         status.trouble.as_ref().map(|trouble| format!("recorded in part: {trouble}")),
         report.first_note.as_ref().map(|note| {
             let notes = figures::counted(report.notes, "note");
