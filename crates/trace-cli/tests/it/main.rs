@@ -3,12 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as the tests do")]
 
 mod attribute;
-#[cfg(feature = "sqlite")]
-mod disk_ledger;
 mod exec;
 mod laws;
+#[cfg(any(feature = "sled", feature = "sqlite"))]
+mod ledgers;
 mod manners;
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "sled", feature = "sqlite"))]
 mod reservations;
 mod runs;
 mod scripted;

@@ -13,11 +13,11 @@ use trace_model::{
 
 use super::{
     manners::in_terminal,
-    scripted::{OWN, ScriptedClock, ScriptedHome, launch_id},
+    scripted::{ScriptedClock, ScriptedHome, launch_id, own},
 };
 
 /// The run whose launches are told one by one.
-const FAMILY: &str = "family";
+pub(crate) const FAMILY: &str = "family";
 /// The end of the id of its first launch, which started most of the others.
 const FIRST: &str = "00000001";
 /// The end of the id of its last launch, whose parent is elsewhere.
@@ -54,7 +54,7 @@ fn usage(key: &str, quality: Quality) -> UsageReport {
 }
 
 /// A launch whose first turn starts one that fails, and another in its place; its second turn starts a third.
-fn family(env: &CaptureEnv, clock: &ScriptedClock) {
+pub(crate) fn family(env: &CaptureEnv, clock: &ScriptedClock) {
     let control = Control {
         run_id: "order-7".parse().unwrap(),
         home_id: "orders".to_owned(),
@@ -90,7 +90,7 @@ fn family(env: &CaptureEnv, clock: &ScriptedClock) {
 }
 
 fn family_home() -> ScriptedHome {
-    ScriptedHome::recorded(OWN, family)
+    ScriptedHome::recorded(own(), family)
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn the_launches_that_a_launch_started_are_listed() {
 
 #[test]
 fn a_launch_stands_before_a_run_of_the_same_name() {
-    let home = ScriptedHome::recorded(OWN, |env, _clock| {
+    let home = ScriptedHome::recorded(own(), |env, _clock| {
         for run in ["0001", "beef"] {
             begin(env, Provider::Claude, labels(run, None)).blocking_finish(Outcome::Completed, Recorded::Conversation);
         }
@@ -153,7 +153,7 @@ fn the_other_views_are_of_launches() {
 
 #[test]
 fn parents_in_a_circle_lose_no_launch() {
-    let home = ScriptedHome::recorded(OWN, |env, clock| {
+    let home = ScriptedHome::recorded(own(), |env, clock| {
         // The ids are known beforehand: each launch takes one, and its turn another.
         for parent in [5, 1, 3, 7] {
             let launch = begin(env, Provider::Claude, labels("circle", Some(launch_id(parent))));
@@ -167,7 +167,7 @@ fn parents_in_a_circle_lose_no_launch() {
 #[test]
 fn a_deep_run_is_readable_and_whole() {
     let depth = 110;
-    let home = ScriptedHome::recorded(OWN, |env, _clock| {
+    let home = ScriptedHome::recorded(own(), |env, _clock| {
         for level in 0..depth {
             let parent = (level > 0).then(|| launch_id(level * 2 - 1));
             let launch = begin(env, Provider::Claude, labels("deep", parent));

@@ -41,8 +41,15 @@ pub(crate) const RAW: &[u8] = b"{\"type\":\"text\"}\n\x1b]0;stolen\x07\xff\n";
 pub(crate) const CONTROL: &str =
     r#"{"run_id":"order-7","home_id":"orders","containment":{"kind":"container","id":"c-1"}}"#;
 
-/// The ledger that homes have by themselves.
-pub(crate) const OWN: LedgerKind = if cfg!(feature = "sqlite") { LedgerKind::Sqlite } else { LedgerKind::Memory };
+/// Every ledger with files that this build has; the first one is what homes have by themselves.
+pub(crate) fn disk_kinds() -> impl Iterator<Item = LedgerKind> {
+    LedgerKind::ALL.iter().copied().filter(|kind| kind.is_compiled() && kind.file_name().is_some())
+}
+
+/// Returns the ledger that homes have by themselves.
+pub(crate) fn own() -> LedgerKind {
+    disk_kinds().next().unwrap_or(LedgerKind::Memory)
+}
 
 /// The part of an id that counts nothing.
 const FIRST_ID: u128 = 0x0199_0000_0000_7000_8000_0000_0000_0000;
@@ -106,7 +113,7 @@ impl ScriptedHome {
 
     /// Records the session into the ledger that homes have by themselves.
     pub(crate) fn new() -> Self {
-        Self::with_ledger(OWN)
+        Self::with_ledger(own())
     }
 
     /// Returns a home that was never opened.
@@ -202,7 +209,7 @@ fn message(text: &str) -> ConversationEvent {
 }
 
 /// Two turns: one assembled and measured, one follow-up of which a lower bound is known.
-fn answered(env: &CaptureEnv, clock: &ScriptedClock) {
+pub(crate) fn answered(env: &CaptureEnv, clock: &ScriptedClock) {
     let start = Start { raw: true, gather_ms: 12, render_ms: 3, ..Start::new(Provider::Claude, "headless") };
     let capture = Capture::blocking_begin(env, labels(), prepared(), start).unwrap();
     clock.wait(100);
@@ -253,7 +260,7 @@ fn answered(env: &CaptureEnv, clock: &ScriptedClock) {
 }
 
 /// A harness's own agent, which could not be listened to.
-fn failed(env: &CaptureEnv, clock: &ScriptedClock) {
+pub(crate) fn failed(env: &CaptureEnv, clock: &ScriptedClock) {
     let prompts = Prompts { system: None, task: Some("Try it.".to_owned()) };
     let prepared = PreparedTurnContext::from_prompts(TokenizerName::O200kBase, prompts);
     let start = Start::new("my-agent".parse().unwrap(), "worker");
