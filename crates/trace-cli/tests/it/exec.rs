@@ -1,6 +1,8 @@
 //! `trace exec` with real processes: each test has a home of its own.
 
 mod bench;
+#[cfg(feature = "sled")]
+mod busy;
 mod capture;
 mod control;
 mod ends;
