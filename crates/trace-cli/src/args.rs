@@ -17,7 +17,7 @@ use crate::render::text::style;
 
 /// A flight recorder and context profiler for coding agents.
 #[derive(Debug, Parser)]
-#[command(name = "trace", version, disable_help_subcommand = true)]
+#[command(name = "trace", version)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) global: GlobalArgs,

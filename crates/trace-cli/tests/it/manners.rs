@@ -20,6 +20,14 @@ fn help_groups_the_commands_and_fits_a_terminal() {
 }
 
 #[test]
+fn help_is_a_command_too() {
+    let home = ScriptedHome::missing();
+    assert_eq!(home.print(&["help"]), home.print(&["--help"]));
+    assert_eq!(home.print(&["help", "show"]), home.print(&["show", "--help"]));
+    assert_eq!(home.complain(&["help", "dance"]).0, 2);
+}
+
+#[test]
 fn a_bare_command_shows_today_and_three_next_commands() {
     // Which launches are of today depends on the day: here there are none on any day.
     insta::assert_snapshot!(ScriptedHome::missing().print(&[]));
