@@ -14,6 +14,7 @@ mod progress;
 mod prompts;
 mod render;
 mod store;
+mod when;
 
 use std::process::ExitCode;
 

@@ -3,14 +3,12 @@
 use std::process::ExitCode;
 
 use trace_capture::{Clock, SystemClock};
-use trace_model::{
-    query::{LaunchQuery, Order},
-    timestamp::Timestamp,
-};
+use trace_model::query::{LaunchQuery, Order};
 
 use crate::{
     app::App,
     render::text::{launches, style},
+    when::When,
 };
 
 /// The next steps: a command, and what it does.
@@ -22,7 +20,7 @@ const NEXT: [(&str, &str); 3] = [
 
 pub(crate) fn run(app: &mut App) -> anyhow::Result<ExitCode> {
     let query = LaunchQuery {
-        started_from: Some(start_of_day(SystemClock.now())),
+        started_from: Some(When::Day(0).from(SystemClock.now())),
         order: Order::NewestFirst,
         ..LaunchQuery::default()
     };
@@ -39,22 +37,4 @@ pub(crate) fn run(app: &mut App) -> anyhow::Result<ExitCode> {
         app.output.line(&format!("  {}  {purpose}", style::styled(style::NAME, format_args!("{command:<21}"))))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Returns the first moment of the day in UTC.
-fn start_of_day(now: Timestamp) -> Timestamp {
-    const DAY: i64 = 24 * 60 * 60 * 1_000_000;
-    Timestamp::from_micros(now.as_micros() / DAY * DAY).unwrap_or(now)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_day_begins_at_midnight() {
-        let start = |text: &str| start_of_day(text.parse().unwrap()).to_string();
-        assert_eq!(start("2026-11-30T17:18:10.65Z"), "2026-11-30T00:00:00.000000Z");
-        assert_eq!(start("2026-11-30T00:00:00Z"), "2026-11-30T00:00:00.000000Z");
-    }
 }

@@ -125,7 +125,7 @@ fn wrong_usage_is_exit_code_2_with_a_message() {
         &["show", "--raw", "--json"],
         &["show", "--raw=stdin"],
         &["ls", "--outcome", "great"],
-        &["ls", "--since", "yesterday"],
+        &["ls", "--since", "tomorrow"],
         &["--ledger", "paper", "ls"],
         &["attribute"],
         &["attribute", "--asset", "goal=x"],

@@ -58,6 +58,18 @@ fn a_launch_is_in_the_top_of_its_working_tree() {
 }
 
 #[test]
+fn a_launch_of_now_is_found_by_how_long_ago_it_was() {
+    let bench = Bench::new();
+    assert!(bench.shell("true").status().unwrap().success());
+    let listed = |option, time| {
+        let output = bench.trace().args(["ls", option, time, "--json"]).output().unwrap();
+        stdout(&output).matches("\"id\": \"launch_").count()
+    };
+    assert_eq!(["1h", "2d", "yesterday"].map(|time| listed("--since", time)), [1, 1, 1]);
+    assert_eq!(["1h", "2d", "yesterday"].map(|time| listed("--before", time)), [0, 0, 0]);
+}
+
+#[test]
 fn an_agent_that_cannot_be_recorded_runs_unrecorded_with_one_warning() {
     let bench = Bench::new();
     fs::write(bench.home(), "a file where the folder should be").unwrap();
