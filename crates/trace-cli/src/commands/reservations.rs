@@ -45,8 +45,15 @@ pub(super) fn need_kept_ledger(app: &App, store: &Store) -> anyhow::Result<()> {
     if keeps_reservations(app, store) {
         return Ok(());
     }
-    Err(anyhow!("reservations are kept in the ledger alone, and in the memory ledger they would be lost"))
-        .advise(|| "use a ledger with a file, such as `--ledger sqlite`".to_owned())
+    Err(anyhow!("reservations are kept in the ledger alone, and in the memory ledger they would be lost")).advise(
+        || {
+            let is_of_use = |kind: &&LedgerKind| kind.is_compiled() && kind.file_name().is_some();
+            match LedgerKind::ALL.iter().find(is_of_use) {
+                Some(kind) => format!("use a ledger with a file, such as `--ledger {kind}`"),
+                None => "use a build of trace that has a ledger with a file".to_owned(),
+            }
+        },
+    )
 }
 
 fn keeps_reservations(app: &App, store: &Store) -> bool {

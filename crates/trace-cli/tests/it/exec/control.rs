@@ -12,7 +12,7 @@ fn bench_with_control() -> Bench {
     bench
 }
 
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "sled", feature = "sqlite"))]
 #[test]
 fn a_launch_under_control_takes_over_what_was_reserved() {
     let bench = bench_with_control();
