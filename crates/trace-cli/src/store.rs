@@ -7,10 +7,13 @@ use pollster::FutureExt;
 use trace_capture::{Home, artifacts::LaunchDir};
 use trace_model::{
     Entity,
+    codec::Line,
+    event::{ConversationEvent, Payload},
     id::{IdSuffix, LaunchId, RunId},
     launch::Launch,
     ledger::{Ledger, LedgerError},
     query::{LaunchQuery, Order},
+    words::LaunchOutcome,
 };
 use trace_report::{
     launch::{LaunchReport, TurnParts},
@@ -141,6 +144,22 @@ impl Store {
             Ok::<_, LedgerError>(LaunchesReport::new(entries))
         };
         read.block_on().context("cannot list the launches")
+    }
+
+    /// Returns what a failed launch said last of an error, as far as its events can be read.
+    pub(crate) fn last_error(&self, launch: &Launch) -> Option<String> {
+        if launch.state.columns().1 != LaunchOutcome::Failed {
+            return None;
+        }
+        let mut conversation = self.launch_dir(launch).ok()?.conversation().ok()?;
+        let mut last = None;
+        while let Ok(Some(stretch)) = conversation.next() {
+            let Some(Line::Event(event)) = stretch.line else { continue };
+            if let Payload::Conversation { event: ConversationEvent::Error { code, message } } = event.payload {
+                last = Some(if message.trim().is_empty() { code } else { message });
+            }
+        }
+        last
     }
 
     /// Opens the folder of a launch.

@@ -100,7 +100,8 @@ pub(crate) fn run(args: &ShowArgs, app: &mut App) -> anyhow::Result<ExitCode> {
         if args.format.json {
             app.output.json(&report)?;
         } else {
-            app.output.lines(launch::lines(&report, &store.home, app.width()))?;
+            let error = store.last_error(&report.launch);
+            app.output.lines(launch::lines(&report, &store.home, error.as_deref(), app.width()))?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -1,6 +1,7 @@
 //! Text for people: the parts that views are made of, and the views, one file each.
 
 pub(crate) mod bar;
+pub(crate) mod cut;
 pub(crate) mod escape;
 pub(crate) mod figures;
 pub(crate) mod status;

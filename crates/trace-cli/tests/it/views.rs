@@ -3,8 +3,10 @@
 use std::fs;
 
 use serde_json::Value;
+use trace_capture::{Capture, Labels, PreparedTurnContext, Recorded, Start};
+use trace_model::{event::ConversationEvent, turn::Outcome, words::Provider};
 
-use super::scripted::{ANSWERED, FAILED, RAW, ScriptedHome};
+use super::scripted::{ANSWERED, FAILED, RAW, ScriptedHome, own};
 
 #[test]
 fn launches_are_listed_with_what_they_cost() {
@@ -16,6 +18,27 @@ fn a_launch_is_shown_as_a_tree() {
     let home = ScriptedHome::new();
     insta::assert_snapshot!("show_answered", home.print(&["show", ANSWERED]));
     insta::assert_snapshot!("show_failed", home.print(&["show", FAILED]));
+}
+
+#[test]
+fn a_failed_launch_tells_its_last_error_on_one_line() {
+    let shown = |outcome| {
+        let home = ScriptedHome::recorded(own(), |env, _clock| {
+            let labels = Labels::new("run_1".parse().unwrap(), "proc_1".parse().unwrap(), "/src", "/src");
+            let start = Start::new(Provider::Claude, "headless");
+            let capture = Capture::blocking_begin(env, labels, PreparedTurnContext::unknown(), start).unwrap();
+            let error = |code: &str, message: String| ConversationEvent::Error { code: code.to_owned(), message };
+            capture.record_conversation(error("first", "It passed.".to_owned()));
+            capture.record_conversation(error("limit", format!("You hit\u{1b}[2J {}\nTry later.", "x".repeat(300))));
+            capture.blocking_finish(outcome, Recorded::Conversation);
+        });
+        let text = home.print(&["show"]);
+        text.lines().find(|line| line.starts_with("  error ")).map(str::to_owned)
+    };
+    let line = shown(Outcome::Failed).unwrap();
+    assert!(line.starts_with("  error     You hit\\u{1b}[2J xxx") && line.ends_with("x…"), "{line}");
+    assert_eq!(line.chars().count(), "  error     ".len() + 200);
+    assert_eq!(shown(Outcome::Completed), None);
 }
 
 #[test]

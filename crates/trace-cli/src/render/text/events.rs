@@ -1,6 +1,6 @@
 //! Events, one line each.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use trace_model::{
     codec::UnknownEvent,
@@ -9,9 +9,8 @@ use trace_model::{
     turn::EndStatus,
     usage::UsageReport,
 };
-use unicode_width::UnicodeWidthChar;
 
-use super::{escape, figures, style};
+use super::{cut::cut, escape, figures, style};
 
 /// The ordinals of the turns that were opened so far.
 #[derive(Debug, Default)]
@@ -50,22 +49,6 @@ pub(crate) fn unknown_line(unknown: &UnknownEvent) -> String {
 }
 
 const KIND_WIDTH: usize = 14;
-
-fn cut(text: &str, room: Option<usize>) -> Cow<'_, str> {
-    let Some(room) = room else { return Cow::Borrowed(text) };
-    let mut columns = 0;
-    for (at, character) in text.char_indices() {
-        columns += character.width().unwrap_or(0);
-        if columns > room {
-            let mut kept = String::from(&text[..at]);
-            // The mark of the cut takes the place of the last character.
-            kept.pop();
-            kept.push('…');
-            return Cow::Owned(kept);
-        }
-    }
-    Cow::Borrowed(text)
-}
 
 /// Returns the type of a payload and what it says.
 fn describe(payload: &Payload) -> (&'static str, String) {

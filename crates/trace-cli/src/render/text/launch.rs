@@ -13,6 +13,7 @@ use trace_report::{
 
 use super::{
     context::decision_counts,
+    cut::cut,
     escape, figures,
     status::{self, decision},
     style,
@@ -20,9 +21,9 @@ use super::{
     tree::{INDENT, Node},
 };
 
-/// Returns the lines of the tree.
-pub(crate) fn lines(report: &LaunchReport, home: &Home, width: Option<u16>) -> Vec<String> {
-    let mut root = Node::block(head(report, home, width));
+/// Returns the lines of the tree. `error` is what the agent said of its failure, if it failed and said something.
+pub(crate) fn lines(report: &LaunchReport, home: &Home, error: Option<&str>, width: Option<u16>) -> Vec<String> {
+    let mut root = Node::block(head(report, home, error, width));
     for turn in &report.turns {
         root.push(turn_node(report, turn, width));
     }
@@ -40,7 +41,7 @@ fn under(width: Option<u16>, depth: u16) -> Option<u16> {
     width.map(|width| width.saturating_sub(depth * INDENT))
 }
 
-fn head(report: &LaunchReport, home: &Home, width: Option<u16>) -> Vec<String> {
+fn head(report: &LaunchReport, home: &Home, error: Option<&str>, width: Option<u16>) -> Vec<String> {
     let launch = &report.launch;
     let header = &launch.header;
     let (ended_at, word) = launch.state.columns();
@@ -94,6 +95,9 @@ fn head(report: &LaunchReport, home: &Home, width: Option<u16>) -> Vec<String> {
     }
     fact("files", &home.artifact_path(&header.artifact_dir()).to_string_lossy());
     fact("recorded", &recorded(launch));
+    if let Some(error) = error {
+        fact("error", &one_line(error, room(width, "  error     ")));
+    }
     fact("usage", &status::totals(&report.totals, room(width, "  usage     ")));
     lines
 }
@@ -239,11 +243,15 @@ fn usage_table(rows: &[&UsageRow], width: Option<u16>) -> Vec<String> {
 
 /// Returns the beginning of an answer, in quotes.
 fn answer(output: &str, width: Option<u16>) -> String {
+    format!("answer  “{}”", one_line(output, room(width, "answer  “”")))
+}
+
+/// Returns the beginning of a text as one line that fits into `room` columns, if they are limited.
+fn one_line(text: &str, room: Option<usize>) -> String {
     const LONGEST: usize = 200;
-    let room = room(width, "answer  “…”").map_or(LONGEST, |room| room.min(LONGEST));
-    let text = output.trim();
-    let shown = escape::line(text.lines().next().unwrap_or_default());
-    let cut: String = shown.chars().take(room).collect();
-    let more = if cut.len() < shown.len() || text.lines().nth(1).is_some() { "…" } else { "" };
-    format!("answer  “{cut}{more}”")
+    let room = room.map_or(LONGEST, |room| room.min(LONGEST));
+    let mut lines = text.trim().lines();
+    let first = escape::line(lines.next().unwrap_or_default());
+    let more = if lines.next().is_some() { "…" } else { "" };
+    cut(&format!("{first}{more}"), Some(room)).into_owned()
 }
