@@ -20,6 +20,9 @@ pub(crate) struct ReserveArgs {
     #[command(flatten)]
     format: FormatArgs,
     /// The file of what the orchestrator says of the launch, as a JSON object
+    ///
+    /// Its keys are `run_id`, `home_id` and `containment` with `kind` and `id`, and if wanted `account_id`, `resume_token`
+    /// and `opaque_basis`. Trace keeps them with the launch and reads nothing but the run.
     #[arg(long, value_name = "FILE")]
     control: PathBuf,
     /// The provider that is to be launched

@@ -111,7 +111,7 @@ fn parent(drawn: &Drawn<'_>) -> String {
     let name = launch.entry.launch.header.parent_launch_id.filter(|_| !is_beneath_parent).map(LaunchId::short);
     let turn = launch.parent_turn_ordinal.map(|ordinal| format!("turn {ordinal}"));
     let note = match launch.parent_place {
-        ParentPlace::Missing => Some("not in this run".to_owned()),
+        ParentPlace::Missing => Some("not here".to_owned()),
         ParentPlace::Circle => Some("in a circle".to_owned()),
         ParentPlace::None | ParentPlace::Above | ParentPlace::Beside => None,
     };
