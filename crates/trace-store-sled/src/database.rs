@@ -64,38 +64,36 @@ impl Database {
         result
     }
 
-    fn write(&self, all: Changes) -> Result<(), Cause> {
+    fn write(&self, changes: Changes) -> Result<(), Cause> {
         let mut trees: Vec<(Tree, &sled::Tree)> = Vec::new();
         let mut entries: Vec<(usize, IVec, Option<IVec>)> = Vec::new();
-        for (tree, key, value) in all.into_entries() {
-            if trees.last().is_none_or(|(last, _)| *last != tree) {
-                trees.push((tree, self.tree(tree)));
+        for (name, key, value) in changes.into_entries() {
+            let tree = self.tree(name);
+            // What is written goes into the log again, whole, and later once more into its page.
+            if tree.get(&key)?.as_deref() == value.as_deref() {
+                continue;
             }
-            let key = IVec::from(Vec::from(key));
-            entries.push((trees.len() - 1, key, value.map(IVec::from)));
+            if trees.last().is_none_or(|(last, _)| *last != name) {
+                trees.push((name, tree));
+            }
+            entries.push((trees.len() - 1, IVec::from(Vec::from(key)), value.map(IVec::from)));
         }
         if entries.is_empty() {
             return Ok(());
         }
         let trees: Vec<&sled::Tree> = trees.into_iter().map(|(_, tree)| tree).collect();
-        let changed = trees.as_slice().transaction(|views| -> ConflictableTransactionResult<bool, Infallible> {
-            let mut changed = false;
+        let result = trees.as_slice().transaction(|views| -> ConflictableTransactionResult<(), Infallible> {
             for (tree, key, value) in &entries {
                 let view = views.get(*tree).expect("there is a view of each tree that an entry names");
-                if view.get(key)? == *value {
-                    continue;
-                }
-                changed = true;
                 match value {
                     Some(value) => view.insert(key, value)?,
                     None => view.remove(key)?,
                 };
             }
-            Ok(changed)
+            Ok(())
         });
-        match changed {
-            Ok(false) => Ok(()),
-            Ok(true) => {
+        match result {
+            Ok(()) => {
                 self.sled.flush()?;
                 Ok(self.folder.sync()?)
             }

@@ -280,3 +280,6 @@ pub(crate) fn reservation(reservation: &Reservation) -> Key {
 pub(crate) fn of_control_run(run: &ControlRunId) -> Key {
     Key::default().text(run.as_str())
 }
+
+#[cfg(test)]
+mod tests;

@@ -80,7 +80,9 @@ fn launches_by_start(database: &Database, query: &LaunchQuery) -> Result<Vec<Lau
         cursor.map(|LaunchCursor { started_at, id }| Key::default().time(started_at).launch(id))
     };
     let time = |time| Key::default().time(time);
-    let start = query.started_from.map(time).into_iter().chain(after(Order::OldestFirst)).max();
+    // One byte more makes the key that comes right behind.
+    let behind = after(Order::OldestFirst).map(|key| key.flag(false));
+    let start = query.started_from.map(time).into_iter().chain(behind).max();
     let end = query.started_before.map(time).into_iter().chain(after(Order::NewestFirst)).min();
     if let (Some(start), Some(end)) = (&start, &end)
         && start >= end
