@@ -13,6 +13,11 @@
     reason = "everything here runs inside of tests, where a panic is a test that failed"
 )]
 
+/// The examples of `docs/backends.md`.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/backends.md")]
+pub struct Backends;
+
 pub mod comparison;
 pub mod samples;
 pub mod strategies;
