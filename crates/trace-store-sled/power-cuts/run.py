@@ -121,8 +121,8 @@ def write_until_cut(disk, program, first, seconds):
 
 def check(disk, program, acknowledged):
     """Returns how many acknowledged writes are missing, or None if the ledger does not open."""
-    done = subprocess.run([program, "check", disk.root / "ledger.sled"], input="".join(f"{line}\n" for line in acknowledged),
-                          capture_output=True, text=True)
+    lines = "".join(f"{line}\n" for line in acknowledged)
+    done = subprocess.run([program, "check", disk.root / "ledger.sled"], input=lines, capture_output=True, text=True)
     if done.returncode == 0:
         return int(done.stdout)
     print(f"  does not open: {done.stderr.strip().splitlines()[-1]}")

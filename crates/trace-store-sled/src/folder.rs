@@ -66,11 +66,7 @@ impl Folder {
     /// Syncs what sled made when it opened, names and all, and makes it private.
     pub(crate) fn settle(&self) -> io::Result<()> {
         for name in names(&self.path)? {
-            let path = self.path.join(&name);
-            let mode = if name == BLOBS { 0o700 } else { 0o600 };
-            if path.symlink_metadata()?.permissions().mode() & 0o7777 != mode {
-                std::fs::set_permissions(&path, Permissions::from_mode(mode))?;
-            }
+            make_private(&self.path.join(&name), if name == BLOBS { 0o700 } else { 0o600 })?;
         }
         for name in [CONFIGURATION, BLOBS, DATA, "."] {
             File::open(self.path.join(name))?.sync_all()?;
@@ -112,7 +108,7 @@ fn create(path: &Path) -> Result<PathBuf, Cause> {
     match DirBuilder::new().mode(0o700).create(&path) {
         Ok(()) => {
             // The umask may have taken away more than others' rights.
-            std::fs::set_permissions(&path, Permissions::from_mode(0o700))?;
+            make_private(&path, 0o700)?;
             File::open(parent)?.sync_all()?;
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -139,9 +135,19 @@ fn names(path: &Path) -> io::Result<Vec<String>> {
     std::fs::read_dir(path)?.map(name).collect()
 }
 
-/// Opens the file, which is created with mode 0600 if there is none.
+/// Opens the file, which is created if there is none, and is for its owner alone.
 fn private_file(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    // The umask may have taken away more than others' rights, and sled opens the file again.
+    make_private(path, 0o600)?;
+    Ok(file)
+}
+
+fn make_private(path: &Path, mode: u32) -> io::Result<()> {
+    if path.symlink_metadata()?.permissions().mode() & 0o7777 == mode {
+        return Ok(());
+    }
+    std::fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
 fn try_lock(file: &File) -> Result<(), Cause> {
