@@ -80,8 +80,9 @@ impl Capture {
     /// # Errors
     ///
     /// [`CaptureError::Begin`] and [`CaptureError::FirstEvents`] if the files cannot be published; nothing is left
-    /// behind then. So it is if another launch took over the same reservation at the same time. [`CaptureError::NoRecorder`] if the environment's thread could not be started. A ledger that fails
-    /// is no error: see [`CaptureReport::index_pending`].
+    /// behind then. So it is if another launch took over the same reservation at the same time.
+    /// [`CaptureError::NoRecorder`] if the environment's thread could not be started. A ledger that fails is no error:
+    /// see [`CaptureReport::index_pending`].
     pub async fn begin(
         env: &CaptureEnv,
         labels: Labels,
