@@ -230,7 +230,7 @@ impl Reading<'_> {
             }
             let context = match &stretch.line {
                 Some(Line::Event(Event { payload: Payload::TurnOpened { turn, context_sha256 }, .. })) => {
-                    self.context(turn, context_sha256)
+                    self.context(turn, context_sha256)?
                 }
                 _ => None,
             };
@@ -243,10 +243,11 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Reads the context of a turn. One that is missing or makes no sense leaves the turn without assets and decisions.
-    fn context(&mut self, turn: &Turn, sha256: &Sha256Hex) -> Option<TurnContext> {
+    /// Reads the context of a turn. One that is missing or makes no sense leaves the turn without assets and decisions;
+    /// one that cannot be read now may say later what it holds.
+    fn context(&mut self, turn: &Turn, sha256: &Sha256Hex) -> Result<Option<TurnContext>, ArtifactError> {
         let path = self.launch.context_path(turn.ordinal);
-        match self.launch.context(turn.ordinal) {
+        let context = match self.launch.context(turn.ordinal) {
             Ok((context, _)) if context.turn_id != turn.id => {
                 self.note(path, None, format!("it is the context of {}, not of {}", context.turn_id, turn.id));
                 None
@@ -257,11 +258,13 @@ impl Reading<'_> {
                 }
                 Some(context)
             }
+            Err(error @ ArtifactError::Io { .. }) if !error.is_not_found() => return Err(error),
             Err(error) => {
                 self.note(path, None, reason_of(&error));
                 None
             }
-        }
+        };
+        Ok(context)
     }
 
     fn note(&mut self, path: ArtifactPath, offset: Option<u64>, reason: String) {

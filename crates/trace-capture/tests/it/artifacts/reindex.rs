@@ -1,9 +1,9 @@
 //! From files to rows.
 
-use std::{collections::BTreeMap, fs, sync::Arc};
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
 use trace_capture::{
-    artifacts::{Home, LaunchFiles},
+    artifacts::{ArtifactError, Home, LaunchFiles},
     reindex::{FoldedLaunch, Note, Progress, ReindexReport, launch_rows, reindex},
 };
 use trace_model::{
@@ -15,7 +15,7 @@ use trace_model::{
     words::CaptureStatus,
 };
 use trace_store_memory::MemoryLedger;
-use trace_testkit::{Fault, FaultLedger, Moment, samples};
+use trace_testkit::{Fault, FaultLedger, Moment, SimulatedFiles, samples};
 
 use super::support::{context, folder, line, line_of, publish, turn_opened, write_turn};
 
@@ -172,6 +172,28 @@ fn a_context_that_is_missing_broken_or_of_another_turn_leaves_its_turn_without_a
     }
     fs::remove_file(place.home.root().join(folder(1)).join("turns/0001-context.json")).unwrap();
     assert_eq!(place.rows(1).notes.len(), 1);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_now_leaves_nothing_out_of_the_rows() {
+    let files = SimulatedFiles::new();
+    let home = Home::open(Path::new("/home/sam/trace"), Arc::new(files.clone())).unwrap();
+    whole_launch(&home, 1);
+    let dir = samples::header(1).artifact_dir();
+    let whole = launch_rows(&home, &dir).unwrap().rows;
+    for nth in 1.. {
+        files.fail_once_at(nth);
+        let folded = launch_rows(&home, &dir);
+        files.heal();
+        match folded {
+            Err(error) => assert!(matches!(error, ArtifactError::Io { .. }), "effect {nth}: {error:?}"),
+            Ok(folded) => {
+                assert_eq!(folded.rows, whole, "effect {nth}");
+                assert!(nth > 5, "every effect was made to fail");
+                return;
+            }
+        }
+    }
 }
 
 #[test]
