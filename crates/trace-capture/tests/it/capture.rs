@@ -13,6 +13,7 @@ mod moving;
 mod nested;
 #[cfg(feature = "sqlite")]
 mod processes;
+mod proof;
 mod receipts;
 mod reservations;
 mod retries;
