@@ -11,13 +11,13 @@ use trace_model::{
 use trace_store_sled::SledLedger;
 use trace_testkit::samples;
 
-use crate::{copy_fixture, everything};
+use crate::{copy_fixture, everything, with_sled};
 
 /// Copies the committed ledger, spoils a tree of it, and asks the spoilt one for everything.
 fn read_spoilt(tree: &str, spoil: impl Fn(&sled::Tree)) -> Result<serde_json::Value, LedgerError> {
     let folder = tempfile::tempdir().unwrap();
     let path = copy_fixture(folder.path());
-    spoil(&sled::open(&path).unwrap().open_tree(tree).unwrap());
+    with_sled(&path, |database| spoil(&database.open_tree(tree).unwrap()));
     let result = everything(&SledLedger::open(&path).unwrap());
     if let Err(LedgerError::Corrupt { place, .. }) = &result {
         assert_eq!(place, path.to_str().unwrap());
@@ -104,7 +104,8 @@ fn a_piece_that_is_spoilt_or_missing_is_damage() {
 fn after_damage_is_found_by_reading_the_rest_can_still_be_read_and_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = copy_fixture(folder.path());
-    replace("\"input_op\":\"initial\"", "\"input_op\":\"x\"")(&sled::open(&path).unwrap().open_tree("turns").unwrap());
+    let spoil = replace("\"input_op\":\"initial\"", "\"input_op\":\"x\"");
+    with_sled(&path, |database| spoil(&database.open_tree("turns").unwrap()));
     let ledger = SledLedger::open(&path).unwrap();
     assert!(everything(&ledger).is_err());
     block_on(ledger.apply(&samples::beginning(77))).unwrap();
@@ -116,11 +117,12 @@ fn launches_that_a_query_cannot_want_are_not_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = copy_fixture(folder.path());
     // The first two launches of three can no longer be read.
-    let launches = sled::open(&path).unwrap().open_tree("launches").unwrap();
-    for n in [1, 2] {
-        launches.insert(samples::launch_id(n).as_uuid().as_bytes(), "\0spoilt").unwrap();
-    }
-    drop(launches);
+    with_sled(&path, |database| {
+        let launches = database.open_tree("launches").unwrap();
+        for n in [1, 2] {
+            launches.insert(samples::launch_id(n).as_uuid().as_bytes(), "\0spoilt").unwrap();
+        }
+    });
     let ledger = SledLedger::open(&path).unwrap();
     let all = LaunchQuery::default();
     let found = |query: &LaunchQuery| {

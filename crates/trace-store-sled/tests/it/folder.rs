@@ -12,7 +12,7 @@ use trace_model::ledger::{Ledger, LedgerError};
 use trace_store_sled::SledLedger;
 use trace_testkit::samples;
 
-use crate::assert_names;
+use crate::{assert_names, with_sled};
 
 /// Tells a process that this test starts which ledger to make.
 const CHILD_LEDGER: &str = "TRACE_TEST_CHILD_UMASK_LEDGER";
@@ -131,16 +131,14 @@ fn a_folder_of_something_else_stays_as_it_is() {
 fn a_sled_database_of_something_else_is_no_ledger() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.sled");
-    let in_default_tree = sled::open(&path).unwrap();
-    in_default_tree.insert("bookmark", "example.org").unwrap();
-    drop(in_default_tree);
+    with_sled(&path, |database| database.insert("bookmark", "example.org").unwrap());
     let in_named_tree = folder.path().join("named.sled");
-    sled::open(&in_named_tree).unwrap().open_tree("bookmarks").unwrap();
+    with_sled(&in_named_tree, |database| drop(database.open_tree("bookmarks").unwrap()));
     for path in [path, in_named_tree] {
         let error = SledLedger::open(&path).unwrap_err();
         assert!(matches!(error, LedgerError::Corrupt { .. }), "{error:?}");
         assert_names(&error, &path);
-        let trees = sled::open(&path).unwrap().tree_names();
+        let trees = with_sled(&path, sled::Db::tree_names);
         assert!(!trees.iter().any(|name| *name == "format"), "{trees:?}");
     }
 }
@@ -159,6 +157,6 @@ fn what_a_cut_left_of_a_new_ledger_becomes_one() {
         fs::create_dir(&path).unwrap();
     }
     // The tree of the format was made, and nothing more was written.
-    sled::open(&path).unwrap().open_tree("format").unwrap();
+    with_sled(&path, |database| drop(database.open_tree("format").unwrap()));
     SledLedger::open(&path).unwrap();
 }

@@ -8,24 +8,24 @@ use trace_model::ledger::{Ledger, LedgerError};
 use trace_store_sled::SledLedger;
 use trace_testkit::samples;
 
-use crate::{copy_fixture, everything};
+use crate::{copy_fixture, everything, with_sled};
 
 /// Every entry of every tree.
 fn entries(path: &Path) -> BTreeMap<(Vec<u8>, Vec<u8>), Vec<u8>> {
-    let database = sled::open(path).unwrap();
-    let mut entries = BTreeMap::new();
-    for name in database.tree_names() {
-        for entry in &database.open_tree(&name).unwrap() {
-            let (key, value) = entry.unwrap();
-            entries.insert((name.to_vec(), key.to_vec()), value.to_vec());
+    with_sled(path, |database| {
+        let mut entries = BTreeMap::new();
+        for name in database.tree_names() {
+            for entry in &database.open_tree(&name).unwrap() {
+                let (key, value) = entry.unwrap();
+                entries.insert((name.to_vec(), key.to_vec()), value.to_vec());
+            }
         }
-    }
-    entries
+        entries
+    })
 }
 
 fn set_format(path: &Path, format: &str) {
-    let database = sled::open(path).unwrap();
-    database.open_tree("format").unwrap().insert("version", format).unwrap();
+    with_sled(path, |database| database.open_tree("format").unwrap().insert("version", format).unwrap());
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn an_old_ledger_has_the_entries_of_a_new_one_with_the_same_rows() {
     drop(ledger);
     let fixture = copy_fixture(folder.path());
     let names = |path: &Path| {
-        let mut names = sled::open(path).unwrap().tree_names();
+        let mut names = with_sled(path, sled::Db::tree_names);
         names.sort();
         names
     };

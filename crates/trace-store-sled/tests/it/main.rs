@@ -12,7 +12,10 @@ mod processes;
 #[cfg(target_os = "linux")]
 mod system_calls;
 
-use std::{fs, path::Path};
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+};
 
 use pollster::block_on;
 use serde_json::{Value, json};
@@ -40,7 +43,7 @@ fn everything(ledger: &dyn Ledger) -> Result<Value, LedgerError> {
 }
 
 /// Copies the committed ledger into the folder, where it is called `ledger.sled`.
-fn copy_fixture(folder: &Path) -> std::path::PathBuf {
+fn copy_fixture(folder: &Path) -> PathBuf {
     let copy = folder.join("ledger.sled");
     fs::create_dir_all(copy.join("blobs")).unwrap();
     for file in fs::read_dir(FIXTURE).unwrap() {
@@ -48,6 +51,18 @@ fn copy_fixture(folder: &Path) -> std::path::PathBuf {
         fs::copy(file.path(), copy.join(file.file_name())).unwrap();
     }
     copy
+}
+
+/// Uses the database without the ledger.
+fn with_sled<T>(path: &Path, work: impl FnOnce(&sled::Db) -> T) -> T {
+    let database = sled::open(path).unwrap();
+    let result = work(&database);
+    drop(database);
+    // Threads of sled may hold its file a moment longer.
+    let data = File::open(path.join("db")).unwrap();
+    data.lock().unwrap();
+    data.unlock().unwrap();
+    result
 }
 
 /// A ledger as the first release of the format wrote it.
