@@ -3,6 +3,7 @@
 //! ```text
 //! <home>/                                  0700
 //!   home.json                              format version and ledger kind
+//!   reserved/<launch>                      the folder of a launch whose id was promised
 //!   quarantine/                            staging folders whose writer died
 //!   traces/<run>/<process>/<launch>/       the paths of rows are relative to traces/
 //!     launch.json                          the header: identity and labels, written once
@@ -19,6 +20,7 @@
 //! is synced, is decided elsewhere; so is what the rows are.
 
 mod append;
+mod claim;
 mod deferred;
 mod effects;
 mod error;
@@ -33,6 +35,7 @@ mod staging;
 mod system;
 mod turn_files;
 
+pub(crate) use claim::Claim;
 pub use effects::{Entry, EntryKind, Existing, FileEffects, FileHandle, FileId, Lock};
 pub use error::{AppendError, ArtifactError};
 pub use home::{Home, HomeConfig};

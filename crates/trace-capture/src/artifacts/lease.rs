@@ -66,7 +66,12 @@ pub(super) fn reclaim(home: &Home, folder: &Path) -> Result<Option<Box<dyn FileH
     lock(home, home.open_file(&path)?, &path)
 }
 
-fn lock(home: &Home, lease: Box<dyn FileHandle>, path: &Path) -> Result<Option<Box<dyn FileHandle>>, ArtifactError> {
+/// Locks a file that others may lock or replace. `None`: another one holds it, or it is not the one at the path.
+pub(super) fn lock(
+    home: &Home,
+    lease: Box<dyn FileHandle>,
+    path: &Path,
+) -> Result<Option<Box<dyn FileHandle>>, ArtifactError> {
     let locked = home.at("lock", path, lease.try_lock(Lock::Exclusive))? && is_at(home, &*lease, path)?;
     Ok(locked.then_some(lease))
 }

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     CaptureError, EnvParts, Rows,
-    artifacts::{ArtifactError, LaunchFiles, TurnFiles, TurnWriter, WrittenTurn},
+    artifacts::{ArtifactError, Claim, LaunchFiles, TurnFiles, TurnWriter, WrittenTurn},
     capture::{Labels, Start},
     error::reason_of,
     recording::{Ending, Input, Recording},
@@ -116,6 +116,9 @@ impl Thread {
         };
         let header = header(id, started_at, labels, start, &self.parts);
         let dir = header.artifact_dir();
+        // Another launch may be about to take over the same reservation.
+        let is_promised = reservation_use == ReservationUse::Taken;
+        let claim = is_promised.then(|| self.parts.home.claim(&header)).transpose().map_err(CaptureError::Begin)?;
         let files = LaunchFiles::stage(&self.parts.home, &header).map_err(CaptureError::Begin)?;
         let mut writer = Writer::new(Recording::new(header), files);
         let open = match self.fill(&mut writer, turn) {
@@ -125,6 +128,7 @@ impl Thread {
                 return Err(error);
             }
         };
+        claim.into_iter().for_each(Claim::keep);
         self.open.insert(id, open);
         if self.parts.rows == Rows::Deferred {
             self.index.defer(&dir);

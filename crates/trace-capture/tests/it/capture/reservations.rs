@@ -2,6 +2,7 @@
 
 use std::{
     future::{self, Future},
+    io::Write,
     path::{Path, PathBuf},
     pin::pin,
     sync::{
@@ -13,8 +14,8 @@ use std::{
 
 use futures_channel::oneshot;
 use trace_capture::{
-    Capture, CaptureEnv, CaptureError, EnvParts, LedgerKind, MemoryLedger, Recorded, ReservationUse, Rows,
-    artifacts::{ArtifactError, FileEffects},
+    Capture, CaptureEnv, CaptureError, EnvParts, Labels, LedgerKind, MemoryLedger, Recorded, ReservationUse, Rows,
+    artifacts::{ArtifactError, FileEffects, Lock},
     open_home_ledger,
 };
 use trace_model::{
@@ -145,9 +146,8 @@ fn a_begin_that_fails_leaves_the_reservation_waiting_and_a_second_one_takes_it()
     }
 }
 
-#[test]
-fn of_two_begins_of_one_reservation_one_is_refused_and_harms_nothing() {
-    // The ledger is told of the first launch only when the second one has looked for its reservation.
+/// Begins two launches of one reservation, the second one before the ledger learns of the first.
+fn begin_twice(second_labels: Labels) {
     let memory = MemoryLedger::new();
     let reserved = reserved_in(&memory);
     let (open, gate) = oneshot::channel::<()>();
@@ -163,14 +163,52 @@ fn of_two_begins_of_one_reservation_one_is_refused_and_harms_nothing() {
     })));
     let first = begin_controlled(&rig.env).unwrap();
     assert_eq!(first.launch_id(), Some(reserved.launch_id));
-    let refused = begin_controlled(&rig.env).unwrap_err();
-    let CaptureError::Begin(ArtifactError::AlreadyExists { .. }) = refused else { panic!("{refused:?}") };
+    let before = rig.files.paths();
+    let refused = Capture::blocking_begin(&rig.env, second_labels, prompt("Fix it too."), controlled()).unwrap_err();
+    assert!(matches!(refused, CaptureError::Begin(ArtifactError::AlreadyExists { .. })), "{refused:?}");
+    assert_eq!(rig.files.paths(), before, "nothing of it is left");
     open.send(()).unwrap();
     first.blocking_finish(Outcome::Completed, Recorded::Conversation);
     assert_eq!(found(&*rig.ledger).state, ReservationState::Taken);
     let rows = rig.rows();
     assert_eq!(rows.as_array().unwrap().len(), 1);
     assert_eq!(rows[0]["launch"]["capture_status"], "complete");
+}
+
+#[test]
+fn of_two_begins_of_one_reservation_one_is_refused_and_harms_nothing() {
+    begin_twice(labels());
+    // Another process, or another run: another folder, but the same id.
+    begin_twice(Labels { process_id: "process_2".parse().unwrap(), ..labels() });
+    begin_twice(Labels { run_id: "run_2".parse().unwrap(), ..labels() });
+}
+
+#[test]
+fn a_reservation_whose_launch_died_before_it_was_published_can_be_taken() {
+    for torn in ["", "run_9/pro", "run_9/process_9/launch_01990000000070008000000000000099"] {
+        let rig = Rig::new();
+        let reserved = reserve(&rig.env);
+        rig.files.create_dir(Path::new("reserved")).unwrap();
+        let claim = PathBuf::from(format!("reserved/{}", reserved.launch_id));
+        rig.files.create_file(&claim).unwrap().write_all(torn.as_bytes()).unwrap();
+        let capture = begin_controlled(&rig.env).unwrap();
+        assert_eq!(capture.launch_id(), Some(reserved.launch_id));
+        let dir = capture.artifact_dir().unwrap();
+        assert_eq!(rig.files.content(&claim).unwrap(), dir.as_str().as_bytes());
+    }
+}
+
+#[test]
+fn a_reservation_that_another_launch_is_about_to_take_is_not_taken() {
+    let rig = Rig::new();
+    let reserved = reserve(&rig.env);
+    rig.files.create_dir(Path::new("reserved")).unwrap();
+    let claim = rig.files.create_file(&PathBuf::from(format!("reserved/{}", reserved.launch_id))).unwrap();
+    assert!(claim.try_lock(Lock::Exclusive).unwrap());
+    let refused = begin_controlled(&rig.env).unwrap_err();
+    assert!(matches!(refused, CaptureError::Begin(ArtifactError::AlreadyExists { .. })), "{refused:?}");
+    drop(claim);
+    assert_eq!(begin_controlled(&rig.env).unwrap().launch_id(), Some(reserved.launch_id));
 }
 
 #[test]
