@@ -24,7 +24,7 @@ pub use start::{Labels, Start};
 
 use crate::{
     CaptureEnv, CaptureError, CaptureReport, Recorded, StreamEvent,
-    recorder::{Begin, BeginTurn, Command, Handle, Recorder},
+    recorder::{Begin, BeginTurn, Command, Handle, Live, Recorder},
     recording::{Ending, Input},
     sink::pass,
 };
@@ -214,8 +214,9 @@ impl Capture {
     /// Ends this launch as failed, and begins another one for the same piece of work: of the same run and process, with
     /// the same labels and surface, and with that text as the message to the session that the provider keeps.
     ///
-    /// If this launch has ended already, it stays as it is. What is recorded through this handle afterwards is recorded
-    /// nowhere. A disabled capture returns a disabled one.
+    /// This launch says `complete` if anything of its exchange was recorded, and `prompt_only` if nothing was. If it
+    /// has ended already, it stays as it is. What is recorded through this handle afterwards is recorded nowhere. A
+    /// disabled capture returns a disabled one.
     ///
     /// # Errors
     ///
@@ -233,7 +234,7 @@ impl Capture {
             return Err(CaptureError::UnderControl);
         }
         let tokenizer = self.follow_up_tokenizer();
-        self.finish(Outcome::Failed, Recorded::Conversation).await;
+        self.finish(Outcome::Failed, handle.live.recorded()).await;
         let prepared = PreparedTurnContext::provider_total_only(tokenizer, text);
         let start = Start {
             model,
@@ -261,18 +262,47 @@ impl Capture {
     /// Keeps bytes of the provider's output, if the launch keeps them, and takes what they say about its session. It
     /// makes no events of the exchange.
     ///
-    /// The agent may run in a launch of its own, beneath this one, which records the same bytes before they come here. Of
-    /// the launches that see a session, the one nearest to the agent owns it. The others keep the bytes and take no
-    /// receipt; [`CaptureReport::yielded_to`] names the owner, so that what is understood of the session is not recorded
-    /// twice. That is found out once, in the files of the run, when the bytes name a session for the first time.
+    /// The launch's session is the first one that the bytes name and that is not the session of a launch beneath this
+    /// one: see [`session_owner`](Self::session_owner). When a session is named for the first time, that is looked up
+    /// here, in the files of the run; no more than 256 KiB of raw output are read of each launch beneath.
     pub fn record_raw(&self, stream: OutputStream, bytes: &[u8]) {
-        self.keep_raw(stream, bytes);
+        if let Some(handle) = &self.handle {
+            handle.live.keep_raw(stream, pass(bytes));
+            handle.live.take_sessions(Live::RAW_BYTES);
+        }
     }
 
-    /// Does what [`record_raw`](Self::record_raw) does, and returns how long the stream's record is with these bytes;
-    /// `None` if they are not on it.
+    /// Returns the launch beneath this one that owns a session which was named in the bytes, or `None` if this launch
+    /// does.
+    ///
+    /// The agent may run in a launch of its own, beneath this one, which records the same bytes before they come here.
+    /// Of the launches that see a session, the one nearest to the agent owns it, and what is understood of the session
+    /// is to be recorded there only. One output may hold sessions of both kinds, so this is to be asked for each
+    /// session.
+    ///
+    /// It reads files of the run, so it is no call for a thread that the agent waits for.
+    pub fn session_owner(&self, session: &str) -> Option<LaunchId> {
+        self.handle.as_ref().and_then(|handle| handle.live.session_owner(session, u64::MAX))
+    }
+
+    /// Keeps the bytes as [`record_raw`](Self::record_raw) does, and returns how long the stream's record is with them;
+    /// `None` if they are not on it. The sessions that they name wait for [`take_sessions`](Self::take_sessions).
     pub(crate) fn keep_raw(&self, stream: OutputStream, bytes: &[u8]) -> Option<u64> {
-        self.handle.as_ref().and_then(|handle| handle.live.record_raw(stream, pass(bytes)))
+        self.handle.as_ref().and_then(|handle| handle.live.keep_raw(stream, pass(bytes)))
+    }
+
+    /// Looks up the sessions that the bytes named so far, and records the first one that is the launch's own.
+    pub(crate) fn take_sessions(&self) {
+        if let Some(handle) = &self.handle {
+            handle.live.take_sessions(u64::MAX);
+        }
+    }
+
+    /// Tells that an interpreter names the sessions, so that nobody need look for them in the bytes.
+    pub(crate) fn stop_scan(&self) {
+        if let Some(handle) = &self.handle {
+            handle.live.stop_scan();
+        }
     }
 
     /// Records a step of the exchange. One that names a provider's turn goes to the turn which that is.
@@ -347,13 +377,6 @@ impl Capture {
     /// Returns how recording goes.
     pub fn status(&self) -> CaptureReport {
         self.handle.as_ref().map(|handle| handle.live.report()).unwrap_or_default()
-    }
-
-    /// Tells that the provider's output has come to its end: a last line without its line feed may name the session.
-    pub(crate) fn end_output(&self) {
-        if let Some(handle) = &self.handle {
-            handle.live.end_output();
-        }
     }
 
     /// Returns what the launch's usage adds up to by its own events, or `None` if it has ended or is disabled.

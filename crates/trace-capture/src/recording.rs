@@ -50,8 +50,10 @@ pub(crate) struct Recording {
     running_cost: Option<NanoUsd>,
     /// What the results of a turn cost so far.
     result_cost: Option<(TurnId, NanoUsd)>,
-    /// The launch that owns the session which is seen on the streams of this one.
+    /// The first launch that owns a session which is seen on the streams of this one.
     yielded_to: Option<LaunchId>,
+    /// What is recorded of the exchange.
+    recorded: Recorded,
     /// How the launch is to end; nothing but its end is recorded any more.
     ending: Option<Ending>,
 }
@@ -81,6 +83,7 @@ impl Recording {
             running_cost: None,
             result_cost: None,
             yielded_to: None,
+            recorded: Recorded::PromptOnly,
             ending: None,
         }
     }
@@ -148,7 +151,6 @@ impl Recording {
                 batch.push_observed(self.spending_turn(), Agent::Main, raw, result);
             }
             Input::Usage(report) => self.usage_report(report, batch),
-            Input::Observed(_) if self.yielded_to.is_some() => {}
             Input::Observed(receipt) => self.receipt(self.fill(receipt), batch),
             Input::Stated(receipt) => self.receipt(self.replace(receipt), batch),
             Input::Close | Input::EndLaunch { .. } => {}
@@ -174,6 +176,9 @@ impl Recording {
                     }
                     Payload::CaptureError { .. } => self.owed = None,
                     _ => {}
+                }
+                if is_of_exchange(&event.payload) {
+                    self.recorded = Recorded::Conversation;
                 }
             }
             if self.fold.apply(line, opened) == Boundary::Reached {
@@ -203,14 +208,19 @@ impl Recording {
         Trouble::First
     }
 
-    /// Takes note that the session which is seen on the streams is that of another launch: what is observed of it is none
-    /// of this one's.
+    /// Takes note that a session which is seen on the streams is that of another launch. The first one counts.
     pub(crate) fn yield_to(&mut self, owner: LaunchId) {
         self.yielded_to.get_or_insert(owner);
     }
 
-    pub(crate) const fn yielded_to(&self) -> Option<LaunchId> {
-        self.yielded_to
+    /// Returns the launch whose session is seen in place of one of this launch.
+    pub(crate) fn yielded_to(&self) -> Option<LaunchId> {
+        self.yielded_to.filter(|_| self.launch().provider_session_id.is_none())
+    }
+
+    /// Returns what is recorded of the exchange.
+    pub(crate) const fn recorded(&self) -> Recorded {
+        self.recorded
     }
 
     /// Lets the launch end so; the first ending stays.
@@ -268,7 +278,7 @@ impl Recording {
             (None, Ending::Finished { recorded: Recorded::Conversation, .. }) => CaptureState::Complete,
             (None, Ending::Finished { recorded: Recorded::PromptOnly, .. }) => {
                 let not_captured = || "provider conversation not captured".to_owned();
-                let reason = self.yielded_to.map(|owner| format!("its session is recorded by {owner}"));
+                let reason = self.yielded_to().map(|owner| format!("its session is recorded by {owner}"));
                 CaptureState::PromptOnly { reason: reason.unwrap_or_else(not_captured) }
             }
             (None, Ending::Dropped) => {
@@ -358,5 +368,23 @@ impl Recording {
         if let Some((turn, usage, agent)) = usage {
             self.turn_usage(turn, &usage, &agent, batch);
         }
+    }
+}
+
+/// Tells whether an event is a part of the exchange with the agent, or of what it cost.
+const fn is_of_exchange(payload: &Payload) -> bool {
+    match payload {
+        Payload::Conversation { .. }
+        | Payload::LegacyText { .. }
+        | Payload::LegacyTool { .. }
+        | Payload::Usage { .. }
+        | Payload::UsageRecord { .. }
+        | Payload::Result { .. } => true,
+        Payload::TurnOpened { .. }
+        | Payload::TurnEnded { .. }
+        | Payload::UserInput { .. }
+        | Payload::Receipt(_)
+        | Payload::CaptureError { .. }
+        | Payload::LaunchEnded { .. } => false,
     }
 }

@@ -1,8 +1,11 @@
 //! A launch that is being recorded, as its handles and the recorder's thread share it.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use trace_model::{
@@ -16,15 +19,17 @@ use trace_model::{
     totals::Totals,
     words::{OutputStream, TokenizerName},
 };
-use trace_providers::SessionScanner;
 
-use super::{Command, Recorder, ReservationUse, nesting::NamedSession};
+use super::{
+    Command, Recorder, ReservationUse,
+    nesting::{NamedSession, SessionScan},
+};
 use crate::{
     EnvParts,
     artifacts::{AppendError, Home, LaunchFiles, WrittenTurn},
     env::Clock,
     error::reason_of,
-    recording::{Batch, Ending, Input, Recording, Trouble},
+    recording::{Batch, Ending, Input, Recorded, Recording, Trouble},
     sink::Passed,
 };
 
@@ -37,8 +42,8 @@ pub struct CaptureReport {
     pub lost_events: u64,
     /// The first trouble, in words. It makes the capture partial.
     pub trouble: Option<String>,
-    /// The launch beneath this one that owns the session which is seen on its streams: see
-    /// [`Capture::record_raw`](crate::Capture::record_raw).
+    /// The first launch beneath this one that owns a session which is seen on its streams, as long as it has none of
+    /// its own: see [`Capture::session_owner`](crate::Capture::session_owner).
     pub yielded_to: Option<LaunchId>,
     /// What became of the reservation that the launch was to take over.
     pub reservation: ReservationUse,
@@ -91,24 +96,21 @@ pub(super) struct Writer {
     recording: Recording,
     files: LaunchFiles,
     batch: Batch,
-    stdout: SessionScanner,
-    stderr: SessionScanner,
-    /// How many bytes of both were seen.
+    scan: SessionScan,
+    /// How many bytes of both streams were seen.
     seen: u64,
-    /// What the standard error said of the session: it counts where the output says nothing.
-    stderr_receipt: Option<Receipt>,
+    /// The sessions that were found to be those of launches beneath.
+    beneath: BTreeMap<String, LaunchId>,
     /// Rows changed that the ledger does not know of.
     boundary: bool,
 }
 
 impl Writer {
     pub(super) fn new(recording: Recording, files: LaunchFiles) -> Self {
-        let scanner = || SessionScanner::new(recording.launch().header.provider.clone());
         Self {
-            stdout: scanner(),
-            stderr: scanner(),
+            scan: SessionScan::new(recording.launch().header.provider.clone()),
             seen: 0,
-            stderr_receipt: None,
+            beneath: BTreeMap::new(),
             recording,
             files,
             batch: Batch::new(),
@@ -141,10 +143,12 @@ impl Writer {
         }
     }
 
-    /// Tells whether it is still to be found out which session the launch has.
-    fn has_no_session(&self) -> bool {
-        let recording = &self.recording;
-        !recording.is_closed() && recording.yielded_to().is_none() && recording.launch().provider_session_id.is_none()
+    /// Returns the next session that is to be looked up. None is, once the launch has one.
+    fn next_named(&mut self) -> Option<String> {
+        if self.recording.is_closed() || self.recording.launch().provider_session_id.is_some() {
+            self.scan.stop();
+        }
+        self.scan.next()
     }
 
     fn take_trouble(&mut self, reason: &str) {
@@ -171,6 +175,9 @@ impl Writer {
 }
 
 impl Live {
+    /// How much raw output of a launch beneath is read by those who cannot wait.
+    pub(crate) const RAW_BYTES: u64 = 256 << 10;
+
     pub(super) fn new(
         writer: Writer,
         reservation: ReservationUse,
@@ -200,12 +207,11 @@ impl Live {
         self.notice();
     }
 
-    /// Keeps the bytes, if the launch keeps the provider's output, and takes what they say about the session. It returns
-    /// where the stream's record ends with the bytes, if they are on it.
-    pub(crate) fn record_raw(self: &Arc<Self>, stream: OutputStream, bytes: Passed<&[u8]>) -> Option<u64> {
+    /// Keeps the bytes, if the launch keeps the provider's output, and looks for sessions in them. It returns where the
+    /// stream's record ends with the bytes, if they are on it.
+    pub(crate) fn keep_raw(self: &Arc<Self>, stream: OutputStream, bytes: Passed<&[u8]>) -> Option<u64> {
         let bytes = bytes.into_inner();
         let mut end = None;
-        let mut named = None;
         if let State::Open(writer) = &mut *self.state() {
             if writer.recording.is_closed() {
                 return None;
@@ -217,45 +223,42 @@ impl Live {
                 }
             }
             writer.seen = writer.seen.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
-            match stream {
-                OutputStream::Stdout => named = writer.stdout.push(bytes),
-                OutputStream::Stderr => {
-                    let receipt = writer.stderr.push(bytes);
-                    writer.stderr_receipt = writer.stderr_receipt.take().or(receipt);
-                }
-            }
+            writer.scan.push(stream, bytes);
         }
-        self.take_session(named);
         self.notice();
         end
     }
 
-    /// Takes what a last line of the output without its line feed says about the session.
-    pub(crate) fn end_output(&self) {
-        let named = self.with_writer(|writer| writer.stdout.finish());
-        self.take_session(named.flatten());
+    /// Looks for no more sessions in the bytes: somebody reads them who knows better.
+    pub(crate) fn stop_scan(&self) {
+        self.with_writer(|writer| writer.scan.stop());
     }
 
-    /// Takes what standard error said about the session: it counts where the output said nothing.
-    fn end_stderr(&self) {
-        let named = self.with_writer(|writer| writer.stderr_receipt.take().or_else(|| writer.stderr.finish()));
-        self.take_session(named.flatten());
+    /// Looks up the sessions that were found in the bytes, and records the first one that is the launch's own. Of each
+    /// launch beneath, no more than so much raw output is read.
+    pub(crate) fn take_sessions(&self, raw_bytes: u64) {
+        while let Some(session) = self.with_writer(Writer::next_named).flatten() {
+            if self.session_owner(&session, raw_bytes).is_none() {
+                let receipt = Receipt { provider_session_id: Some(session), ..Receipt::default() };
+                // What cannot be written is noted in the launch.
+                self.with_writer(|writer| drop(writer.write(Input::Observed(receipt), &*self.clock, None)));
+            }
+        }
     }
 
-    /// Records the session that is named on a stream, unless it is that of a launch beneath this one. The first one
-    /// counts; where it is looked for, nothing is locked.
-    fn take_session(&self, named: Option<Receipt>) {
-        let Some(receipt) = named else { return };
-        let Some(session) = receipt.provider_session_id.as_deref() else { return };
-        let Some(Some(seen)) = self.with_writer(|writer| writer.has_no_session().then_some(writer.seen)) else {
-            return;
-        };
-        let owner = NamedSession { outer: &self.header, session, seen }.owner_beneath(&self.home);
-        self.with_writer(|writer| match owner {
-            Some(owner) => writer.recording.yield_to(owner),
-            // What cannot be written is noted in the launch.
-            None => drop(writer.write(Input::Observed(receipt), &*self.clock, None)),
+    /// Returns the launch beneath this one that owns the session, if one does. Nothing is locked while it is looked for.
+    pub(crate) fn session_owner(&self, session: &str, raw_bytes: u64) -> Option<LaunchId> {
+        let (known, seen) = self.with_writer(|writer| (writer.beneath.get(session).copied(), writer.seen))?;
+        if known.is_some() {
+            return known;
+        }
+        let named = NamedSession { outer: &self.header, session, raw_bytes: raw_bytes.min(seen) };
+        let owner = named.owner_beneath(&self.home)?;
+        self.with_writer(|writer| {
+            writer.recording.yield_to(owner);
+            writer.beneath.insert(session.to_owned(), owner);
         });
+        Some(owner)
     }
 
     fn with_writer<T>(&self, act: impl FnOnce(&mut Writer) -> T) -> Option<T> {
@@ -275,6 +278,14 @@ impl Live {
     /// Lets the next write be noticed again. What was written before is synced after this.
     pub(super) fn rearm(&self) {
         self.noticed.store(false, Ordering::Release);
+    }
+
+    /// Returns what is recorded of the exchange; nothing is known of a launch that has ended.
+    pub(crate) fn recorded(&self) -> Recorded {
+        match &*self.state() {
+            State::Open(writer) => writer.recording.recorded(),
+            State::Closed { .. } => Recorded::PromptOnly,
+        }
     }
 
     pub(crate) fn running_turn(&self) -> Option<TurnId> {
@@ -349,8 +360,8 @@ impl Live {
 
     /// Lets the launch end so: its running turn ends, and nothing else is recorded.
     pub(super) fn begin_end(&self, ending: Ending) {
-        self.end_output();
-        self.end_stderr();
+        self.with_writer(|writer| writer.scan.end());
+        self.take_sessions(Self::RAW_BYTES);
         if let State::Open(writer) = &mut *self.state() {
             writer.recording.begin_end(ending);
             let _ = writer.write(Input::Close, &*self.clock, None);

@@ -2,16 +2,22 @@
 //!
 //! The outer one sees the same bytes as the inner one, and the launch nearest to the agent owns the session. A recorder
 //! has bytes on record before it passes them on. So when a session is named to the outer launch, the files of a launch
-//! beneath it name the same one already, and reading them once is enough.
+//! beneath it name the same one already.
+//!
+//! It is asked for each session that is named, as one output may hold some that come through another recorder and some
+//! that do not.
+
+mod scan;
 
 use std::{
     collections::BTreeMap,
-    io::{self, Read},
+    io::{BufRead, BufReader, Read},
 };
 
+use memchr::memmem::Finder;
 use trace_model::{
     codec::Line,
-    event::{Event, Payload, Receipt},
+    event::{Event, Payload},
     id::LaunchId,
     launch::LaunchHeader,
     path::ArtifactPath,
@@ -19,13 +25,15 @@ use trace_model::{
 };
 use trace_providers::SessionScanner;
 
+pub(super) use self::scan::SessionScan;
 use crate::artifacts::{ArtifactError, Home, LaunchDir};
 
 /// The most launches of a run that are looked at, the youngest first.
 const LAUNCHES: usize = 1_000;
-/// How far into a launch's events its session is looked for: it is among the first of them.
+/// How far into a launch's events a session is looked for. One that is named later is found in the launch's raw output.
 const EVENT_BYTES: u64 = 64 << 10;
-const CHUNK: usize = 64 << 10;
+/// The longest line of output in which a session is looked for.
+const LINE: u64 = 8 << 20;
 
 /// A session that is named on the streams of a launch.
 pub(super) struct NamedSession<'a> {
@@ -33,8 +41,9 @@ pub(super) struct NamedSession<'a> {
     pub(super) outer: &'a LaunchHeader,
     /// The session.
     pub(super) session: &'a str,
-    /// How many bytes of its streams the launch has seen. What came through another recorder is no longer than that.
-    pub(super) seen: u64,
+    /// How far the raw output of the launches beneath is looked into. What came through another recorder is there no
+    /// longer than what the launch has seen.
+    pub(super) raw_bytes: u64,
 }
 
 impl NamedSession<'_> {
@@ -66,37 +75,41 @@ impl NamedSession<'_> {
     fn is_in_events(&self, dir: &LaunchDir) -> Result<bool, ArtifactError> {
         let mut events = dir.conversation()?;
         while let Some(stretch) = events.next()?.filter(|stretch| stretch.offset < EVENT_BYTES) {
-            let Some(Line::Event(Event { payload: Payload::Receipt(receipt), .. })) = stretch.line else { continue };
-            if let Some(session) = receipt.provider_session_id {
-                return Ok(session == self.session);
+            if let Some(Line::Event(Event { payload: Payload::Receipt(receipt), .. })) = stretch.line
+                && receipt.provider_session_id.as_deref() == Some(self.session)
+            {
+                return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// Tells whether the session is named in what the launch recorded of its agent's output, by the rules by which the
-    /// outer one found it. The launch's own rules may find it only later.
+    /// Tells whether the session is named in what the launch recorded of its agent's output, by the rules of the outer
+    /// launch's provider. The launch's own rules may find it only later.
     fn is_in_raw(&self, dir: &LaunchDir) -> bool {
-        [OutputStream::Stdout, OutputStream::Stderr].into_iter().any(|stream| {
-            let Ok(raw) = dir.raw(stream) else { return false };
-            let receipt = first_receipt(raw.take(self.seen), SessionScanner::new(self.outer.provider.clone()));
-            receipt.is_some_and(|receipt| receipt.provider_session_id.as_deref() == Some(self.session))
-        })
+        [OutputStream::Stdout, OutputStream::Stderr]
+            .into_iter()
+            .any(|stream| dir.raw(stream).is_ok_and(|raw| self.is_named_in(raw.take(self.raw_bytes))))
     }
-}
 
-/// Returns the first receipt in the bytes. What cannot be read is taken for the end of them.
-fn first_receipt(mut bytes: impl Read, mut scanner: SessionScanner) -> Option<Receipt> {
-    let mut chunk = vec![0; CHUNK];
-    loop {
-        let read = match bytes.read(&mut chunk) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            read => read.unwrap_or(0),
-        };
-        let Some(read @ [_, ..]) = chunk.get(..read) else { return scanner.finish() };
-        if let Some(receipt) = scanner.push(read) {
-            return Some(receipt);
+    /// Tells whether a line of the bytes names the session. What cannot be read is taken for the end of them.
+    fn is_named_in(&self, bytes: impl Read) -> bool {
+        let session = Finder::new(self.session);
+        let mut bytes = BufReader::new(bytes);
+        let mut line = Vec::new();
+        while bytes.by_ref().take(LINE).read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+            if session.find(&line).is_some() && self.is_named_by(&line) {
+                return true;
+            }
+            line.clear();
         }
+        false
+    }
+
+    fn is_named_by(&self, line: &[u8]) -> bool {
+        let mut scanner = SessionScanner::new(self.outer.provider.clone());
+        let receipt = scanner.push(line).or_else(|| scanner.finish());
+        receipt.is_some_and(|receipt| receipt.provider_session_id.as_deref() == Some(self.session))
     }
 }
 

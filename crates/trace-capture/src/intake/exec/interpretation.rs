@@ -1,5 +1,7 @@
 //! The thread that understands what the agent prints: it follows the record, and never the agent.
 
+mod speakers;
+
 use std::io::{self, Read};
 
 use trace_model::{
@@ -7,10 +9,11 @@ use trace_model::{
     words::{InputOp, OutputStream, Provider},
 };
 use trace_providers::{
-    Interpreter, Note, Observation, interpreter_for,
+    Note, Observation,
     recognise::{Recognition, SessionStart, StreamRecogniser},
 };
 
+use self::speakers::Speakers;
 use super::{
     growth::Bell,
     record::RecordReader,
@@ -23,6 +26,8 @@ use crate::{Capture, PreparedTurnContext};
 /// What it has not read yet waits in the raw file, not in memory. So a slow interpretation costs the agent nothing and
 /// holds nothing, and a byte has the same offset here as in the record. Where nobody says whose stream it is, the record
 /// is read twice: once as far as it takes to recognise that, and then from its start.
+///
+/// The sessions of launches beneath this one, which recorded the same bytes before they came here, are passed over.
 #[derive(Debug)]
 pub(super) struct Interpretation {
     capture: Capture,
@@ -39,9 +44,9 @@ pub(super) struct Interpretation {
 enum Stage {
     /// It may be any provider's.
     Recognising(StreamRecogniser),
-    /// It is a provider's.
-    Interpreting(Box<dyn Interpreter>),
-    /// Nobody knows it: it is kept raw only.
+    /// Providers that are known speak on it.
+    Interpreting(Speakers),
+    /// Nobody knows it: it is kept raw only, and searched for the name of its session.
     RawOnly,
 }
 
@@ -79,7 +84,8 @@ impl Interpretation {
         let interpreted = Interpreted::default();
         let mut new = Self { capture, stream, start, stage, interpreted, observations: Vec::new() };
         if let Some(provider) = provider {
-            new.decide(Some(provider.clone()));
+            new.capture.record_receipt(Receipt { provider: Some(provider.clone()), ..Receipt::default() });
+            new.interpret_by(Speakers::named(provider, start));
         }
         new
     }
@@ -93,21 +99,16 @@ impl Interpretation {
         bell: &Bell,
     ) -> Interpreted {
         let mut more_will_come = true;
-        while more_will_come && !matches!(self.stage, Stage::RawOnly) {
+        while more_will_come {
             more_will_come = bell.wait();
             let end = bell.end();
-            if !more_will_come {
-                self.capture.end_output();
-            }
-            // It is known of all bytes before the end, for the pump finds it out before it tells the end.
-            if self.capture.status().yielded_to.is_some() {
-                self.stage = Stage::RawOnly;
-                break;
-            }
             let recognised = self.recognise(&mut probe, end, more_will_come);
             if let Err(error) = recognised.and_then(|()| self.interpret(&mut record, end)) {
                 self.interpreted.failure = Some(error);
                 break;
+            }
+            if matches!(self.stage, Stage::RawOnly) {
+                self.capture.take_sessions();
             }
         }
         self.finish();
@@ -125,41 +126,42 @@ impl Interpretation {
             };
             match recognition.clone() {
                 Recognition::Undecided => {}
-                Recognition::Decided(provider) => self.decide(Some(provider)),
-                Recognition::NotKnown => self.decide(None),
+                Recognition::Decided(provider) => self.interpret_by(Speakers::recognised(&provider, self.start)),
+                Recognition::NotKnown => self.interpret_by(None),
             }
         }
         Ok(())
     }
 
-    /// Takes the provider's rules, if there are any, for the stream.
-    fn decide(&mut self, provider: Option<Provider>) {
-        let interpreter = provider.as_ref().and_then(|provider| interpreter_for(provider, self.start));
-        self.stage = match interpreter {
-            Some(interpreter) => Stage::Interpreting(interpreter),
+    /// Takes the rules, if there are any, for the stream.
+    fn interpret_by(&mut self, speakers: Option<Speakers>) {
+        self.stage = match speakers {
+            Some(speakers) => {
+                self.capture.stop_scan();
+                Stage::Interpreting(speakers)
+            }
             None => Stage::RawOnly,
         };
-        if provider.is_some() {
-            self.capture.record_receipt(Receipt { provider, ..Receipt::default() });
-        }
     }
 
     /// Interprets what is on record before `end`.
     fn interpret<R: Read>(&mut self, record: &mut RecordReader<R>, end: u64) -> io::Result<()> {
-        while let Stage::Interpreting(interpreter) = &mut self.stage {
+        while let Stage::Interpreting(speakers) = &mut self.stage {
             let bytes = record.read(end)?;
             if bytes.is_empty() {
                 break;
             }
-            interpreter.push(bytes, &mut self.observations);
+            let capture = &self.capture;
+            speakers.push(bytes, &mut |session| is_own(capture, session), &mut self.observations);
             self.record();
         }
         Ok(())
     }
 
     fn finish(&mut self) {
-        if let Stage::Interpreting(interpreter) = &mut self.stage {
-            interpreter.finish(&mut self.observations);
+        if let Stage::Interpreting(speakers) = &mut self.stage {
+            let capture = &self.capture;
+            speakers.finish(&mut |session| is_own(capture, session), &mut self.observations);
         }
         self.record();
     }
@@ -196,6 +198,11 @@ impl Interpretation {
             }
         }
     }
+}
+
+/// Tells whether the session is none of a launch beneath.
+fn is_own(capture: &Capture, session: &str) -> bool {
+    capture.session_owner(session).is_none()
 }
 
 /// Records a boundary of turns.

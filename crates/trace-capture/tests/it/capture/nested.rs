@@ -85,7 +85,6 @@ fn a_session_that_a_launch_beneath_sees_first_is_that_ones() {
     }
     assert_eq!(outer.status().yielded_to, inner.launch_id());
     assert_eq!((sessions(&rig, &inner), sessions(&rig, &outer)), (vec!["s-1".to_owned()], vec![]));
-    outer.record_receipt(Receipt { provider: Some(Provider::Claude), ..Receipt::default() });
     let id = inner.launch_id().unwrap();
     inner.blocking_finish(Outcome::Completed, Recorded::Conversation);
     outer.blocking_finish(Outcome::Completed, Recorded::PromptOnly);
@@ -158,6 +157,55 @@ fn a_session_of_its_own_is_recorded_by_the_outer_launch() {
     outer.record_raw(OutputStream::Stdout, INIT);
     assert_eq!(outer.status().yielded_to, None);
     assert_eq!((sessions(&rig, &outer), sessions(&rig, &inner)), (vec!["s-1".to_owned()], vec!["s-2".to_owned()]));
+}
+
+fn line(session: &str) -> Vec<u8> {
+    format!("{{\"session_id\":\"{session}\"}}\n").into_bytes()
+}
+
+#[test]
+fn the_first_session_that_is_its_own_is_the_session_of_the_outer_launch() {
+    let nested = |rig: &Rig, outer: &Capture, sessions: &[&str]| {
+        let inner = beneath(rig, outer, Provider::Unknown);
+        come_through(&[&inner, outer], &sessions.iter().map(|session| line(session)).collect::<Vec<_>>().concat());
+        inner.launch_id()
+    };
+    for first in [&["n-1"][..], &["n-1", "n-2", "n-3"]] {
+        let rig = Rig::new();
+        let outer = begin(&rig, labels(), Provider::Unknown, true);
+        let inner = nested(&rig, &outer, first);
+        assert_eq!(outer.status().yielded_to, inner);
+        nested(&rig, &outer, &["n-4"]);
+        assert_eq!((outer.status().yielded_to, sessions(&rig, &outer)), (inner, vec![]), "the first one is named");
+        come_through(&[&outer], &[line("o-1"), line("o-2")].concat());
+        nested(&rig, &outer, &["n-5"]);
+        assert_eq!(sessions(&rig, &outer), ["o-1"]);
+        assert_eq!(outer.status().yielded_to, None, "it has a session");
+    }
+}
+
+#[test]
+fn each_session_is_asked_for_by_itself() {
+    let rig = Rig::new();
+    let outer = begin(&rig, labels(), Provider::Unknown, true);
+    come_through(&[&outer], &line("o-1"));
+    let inner = beneath(&rig, &outer, Provider::Claude);
+    come_through(&[&inner, &outer], &[line("n-1"), b"words\n".repeat(100_000), line("n-2")].concat());
+    for (session, owner) in [("o-1", None), ("n-1", inner.launch_id()), ("n-2", inner.launch_id()), ("n", None)] {
+        assert_eq!(outer.session_owner(session), owner, "{session}");
+    }
+    assert_eq!(inner.session_owner("n-1"), None);
+    assert_eq!(Capture::disabled().session_owner("n-1"), None);
+}
+
+#[test]
+fn a_session_that_is_only_spoken_of_beneath_is_the_outer_launch_s() {
+    let rig = Rig::new();
+    let outer = begin(&rig, labels(), Provider::Unknown, true);
+    let inner = beneath(&rig, &outer, Provider::Unknown);
+    come_through(&[&inner, &outer], b"{\"resumes\":\"o-1\"}\no-1\n{\"session_id\":\"o-10\"}\n");
+    come_through(&[&outer], &line("o-1"));
+    assert_eq!(sessions(&rig, &outer), ["o-1"]);
 }
 
 #[test]

@@ -9,7 +9,8 @@ use trace_capture::{
 };
 use trace_model::{
     turn::Outcome,
-    words::{InputOp, OutputStream, Provider},
+    usage::UsageReport,
+    words::{Grain, InputOp, OutputStream, Provider, Quality},
 };
 
 use super::support::{
@@ -121,6 +122,31 @@ fn a_retry_has_the_labels_surface_and_raw_output_of_its_launch_and_counts_in_its
     }
     assert!(rows[1]["launch"]["provider_events_path"].is_string(), "the output of the second is kept too");
     assert_eq!(rows[1]["turns"][0]["turn"]["tokenizer"], "o200k_base");
+}
+
+#[test]
+fn a_retried_launch_is_as_complete_as_what_was_recorded_of_its_exchange() {
+    let status = |record: &dyn Fn(&Capture)| {
+        let rig = Rig::new();
+        let first = rig.begin();
+        record(&first);
+        retry(&first).unwrap();
+        let launch = &rig.rows()[0]["launch"];
+        (launch["outcome"].clone(), launch["capture_status"].clone(), launch["incomplete_reason"].clone())
+    };
+    let complete = ("failed".into(), "complete".into(), Value::Null);
+    let prompt_only = ("failed".into(), "prompt_only".into(), "provider conversation not captured".into());
+    let usage = |capture: &Capture| capture.record_usage(UsageReport::new("r-1", Grain::Request, Quality::Exact));
+    assert_eq!(status(&|capture| capture.record_stream_event(text("I look."))), complete);
+    assert_eq!(status(&|capture| capture.record_result(Outcome::Failed, None, None, None)), complete);
+    assert_eq!(status(&usage), complete);
+    assert_eq!(status(&|_| {}), prompt_only);
+    let session = |capture: &Capture| {
+        capture.set_provider_session_id("s-1");
+        capture.record_raw(OutputStream::Stdout, b"words");
+        capture.blocking_begin_turn(InputOp::Message, "Again.").unwrap();
+    };
+    assert_eq!(status(&session), prompt_only, "a receipt and a prompt are no exchange");
 }
 
 #[test]
