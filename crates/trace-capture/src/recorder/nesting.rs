@@ -21,7 +21,7 @@ use trace_model::{
     id::LaunchId,
     launch::LaunchHeader,
     path::ArtifactPath,
-    words::OutputStream,
+    words::{OutputStream, Provider},
 };
 use trace_providers::SessionScanner;
 
@@ -85,7 +85,7 @@ impl NamedSession<'_> {
     }
 
     /// Tells whether the session is named in what the launch recorded of its agent's output, by the rules of the outer
-    /// launch's provider. The launch's own rules may find it only later.
+    /// launch's provider or of one that is not known. The launch's own rules may find it only later.
     fn is_in_raw(&self, dir: &LaunchDir) -> bool {
         [OutputStream::Stdout, OutputStream::Stderr]
             .into_iter()
@@ -107,9 +107,11 @@ impl NamedSession<'_> {
     }
 
     fn is_named_by(&self, line: &[u8]) -> bool {
-        let mut scanner = SessionScanner::new(self.outer.provider.clone());
-        let receipt = scanner.push(line).or_else(|| scanner.finish());
-        receipt.is_some_and(|receipt| receipt.provider_session_id.as_deref() == Some(self.session))
+        [self.outer.provider.clone(), Provider::Unknown].into_iter().any(|provider| {
+            let mut scanner = SessionScanner::new(provider);
+            let receipt = scanner.push(line).or_else(|| scanner.finish());
+            receipt.is_some_and(|receipt| receipt.provider_session_id.as_deref() == Some(self.session))
+        })
     }
 }
 

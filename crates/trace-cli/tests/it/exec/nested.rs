@@ -175,6 +175,34 @@ fn a_line_of_a_log_that_names_a_session_changes_nothing() {
     check_parts(&[log(), Nested(&["codex-rounds"]), log(), Direct("codex-hello")]);
 }
 
+/// What `claude -p --output-format json` prints is one line, which begins no session.
+#[test]
+fn an_agent_that_prints_its_result_alone_is_counted_once_too() {
+    let result = r#"{"type":"result","subtype":"success","is_error":false,"session_id":"s-1","result":"Done.","modelUsage":{"m":{"inputTokens":3,"outputTokens":4,"cacheReadInputTokens":0,"cacheCreationInputTokens":0}}}"#;
+    let program = Bench::program().display();
+    for (script, expected) in [
+        ("cat result".to_owned(), vec![(Some(7), "s-1")]),
+        (format!("'{program}' exec --quiet -- cat result"), vec![(None, "null"), (Some(7), "s-1")]),
+        (format!("'{program}' exec --quiet --provider claude -- cat result"), vec![(None, "null"), (Some(7), "s-1")]),
+    ] {
+        for options in [&["--quiet"][..], &["--quiet", "--provider", "claude"]] {
+            let bench = Bench::new();
+            fs::write(bench.path("result"), format!("{result}\n")).unwrap();
+            assert!(bench.exec(options, &["sh", "-c", &script]).status().unwrap().success());
+            let mut launches = bench.launches();
+            launches.sort_by_key(|launch| launch["id"].as_str().unwrap().to_owned());
+            let found: Vec<_> = launches
+                .iter()
+                .map(|launch| {
+                    let session = launch["provider_session_id"].as_str().unwrap_or("null");
+                    (launch["totals"]["total_tokens"].as_u64(), session)
+                })
+                .collect();
+            assert_eq!(found, expected, "{script} {options:?}");
+        }
+    }
+}
+
 #[test]
 fn the_turns_of_an_outer_launch_are_those_of_its_own_sessions() {
     use Part::{Direct, Nested};

@@ -124,13 +124,15 @@ impl Speakers {
                 self.last = place;
                 if !names_session && let Some(session) = speaker.other_session_on(line) {
                     speaker.yields = !self.sessions.recall(&session, is_own);
-                    speaker.session = Some(session);
+                    speaker.session = Some(session.clone());
+                    let receipt = Receipt { provider_session_id: Some(session), ..Receipt::default() };
+                    speaker.said.insert(0, Observation::Receipt(receipt));
                 }
             }
         }
         for (place, speaker) in self.all.iter_mut().enumerate() {
             for said in mem::take(&mut speaker.said) {
-                if let Some(session) = session_of(&said) {
+                if let Some(session) = session_of(&said).filter(|session| speaker.session.as_deref() != Some(session)) {
                     speaker.yields = !self.sessions.ask(session, is_own);
                     speaker.session = Some(session.to_owned());
                 }

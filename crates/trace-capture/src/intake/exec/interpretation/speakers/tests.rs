@@ -71,6 +71,15 @@ fn a_line_is_of_the_session_that_it_names() {
 }
 
 #[test]
+fn a_session_that_only_lines_name_is_told_once() {
+    let mut speakers = Speakers::recognised(&Provider::Claude, SessionStart::New).unwrap();
+    let mut out = Vec::new();
+    let lines = [claude("-a", "one"), claude("b", "two"), claude("b", "three")].concat();
+    speakers.push(lines.as_bytes(), &mut |session| session != "-a", &mut out);
+    assert_eq!(out.iter().filter_map(session_of).collect::<Vec<_>>(), ["b"]);
+}
+
+#[test]
 fn a_line_of_a_log_begins_no_session() {
     let log = "{\"session_id\":\"request\",\"type\":\"log\"}\n".to_owned();
     let lines = [log, thread("-a"), codex("one"), thread("b"), codex("two")].concat();
