@@ -8,8 +8,9 @@
 //!   unknown.
 //! * A resumed thread goes on from a total that is in no output of its process. So its first total tells nothing but
 //!   where the next turn begins, and the usage of the first turn is unknown.
-//! * A completed turn asked the model at least once. Where the total did not grow, nobody counted: the client writes
-//!   zeros if it was told nothing. So the usage of such a turn is unknown, too.
+//! * A completed turn asked the model at least once. Where the total did not grow, nobody counted, so that the usage of
+//!   the turn is unknown, too. Nor did anybody where all of it is zero or absent, whatever it was before: the client
+//!   writes zeros if it was told nothing. The total before goes on to be the last one that is known.
 //! * `turn.failed` states no usage, and a turn that was interrupted has no line at all. The next total holds what their
 //!   requests cost, but not what one did that was broken off. So they leave a lower bound behind that no total covers.
 //! * Only the thread itself is counted: what its subagents spend is in no line (`should_process_notification` in
@@ -92,22 +93,16 @@ impl Spending {
         if read.is_illegible {
             line.note(NoteKind::IllegibleFigure, "a figure of the total cannot be read");
         }
-        let before = self.last.unwrap_or_default();
-        let mut total = before;
-        for (total, figure) in total.iter_mut().zip(read.figures) {
-            *total = figure.unwrap_or(*total);
-        }
-        let has_grown = total != before;
         let reports = match self.last {
-            Some(_) if has_grown => {
-                self.last = Some(total);
+            Some(before) if read.is_counted() && read.after(before) != before => {
+                self.last = Some(read.after(before));
                 self.stated(read)
             }
             Some(_) => Vec::from([self.leave_turn()]),
             None => {
                 let unknown = self.leave_turn();
-                if has_grown && read.is_whole() {
-                    self.last = Some(total);
+                if read.is_counted() && read.is_whole() {
+                    self.last = Some(read.after(Total::default()));
                     self.account.go_on_from(read.total());
                 }
                 Vec::from([unknown])
@@ -166,6 +161,20 @@ impl Reading {
         is_illegible |= !thinking_is_part;
         let figures = [uncached.flatten(), cached, written, output, thinking.filter(|_| thinking_is_part)];
         Self { figures, is_illegible }
+    }
+
+    /// Tells whether anybody counted.
+    fn is_counted(&self) -> bool {
+        self.figures.into_iter().flatten().any(|figure| figure != 0)
+    }
+
+    /// Returns the total, in which a figure that is unknown stays what it was before.
+    fn after(&self, before: Total) -> Total {
+        let mut total = before;
+        for (total, figure) in total.iter_mut().zip(self.figures) {
+            *total = figure.unwrap_or(*total);
+        }
+        total
     }
 
     /// Tells whether the total can be gone on from.

@@ -66,6 +66,27 @@ fn what_a_client_does_not_tell_is_unknown() {
 }
 
 #[test]
+fn a_turn_that_nobody_counted_leaves_the_last_total_as_it_was() {
+    let zeros = r#""input_tokens":0,"cached_input_tokens":0,"output_tokens":0"#;
+    for nothing in [completed(zeros), completed(""), String::from(r#"{"type":"turn.completed"}"#)] {
+        let stream = lines(&[TURN, &total(50), TURN, &nothing, TURN, &total(53)]);
+        let observations = observe(&stream);
+        assert_eq!(turns(&observations), (vec![Some(50), None, Some(3)], Quality::LowerBound), "{nothing}");
+        let totals = record(&observations).totals();
+        // Nine tenths of the input are not cached.
+        let found = [totals.input_tokens, totals.cache_read_tokens, totals.output_tokens];
+        assert_eq!(found, [9 * 53, 53, 53].map(Some), "{nothing}");
+        let expected = (vec![None, None, Some(3)], Quality::LowerBound);
+        assert_eq!(turns(&observe_resumed(&stream)), expected, "{nothing}");
+    }
+    // So it is where a further process prints, and if the counter begins again after all.
+    let (one, nothing) = (thread("one"), completed(zeros));
+    let stream = [&one, TURN, &total(50), &one, TURN, &nothing, &one, TURN, &total(53), &one, TURN, &total(8)];
+    let expected = (vec![Some(50), None, Some(3), Some(8)], Quality::LowerBound);
+    assert_eq!(turns(&observe(lines(&stream))), expected);
+}
+
+#[test]
 fn a_figure_that_cannot_be_read_is_a_lower_bound_and_noted() {
     let good = r#""input_tokens":100,"cached_input_tokens":60,"cache_write_input_tokens":30,"output_tokens":9,"reasoning_output_tokens":4"#;
     for (from, to, expected) in [

@@ -22,13 +22,25 @@ type Spent = [u64; 5];
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Completed,
+    /// The client was not told what was spent; its counter knows by the next end.
+    Uncounted(&'static str),
     Failed,
     /// The output goes on, or ends, without a word.
     Interrupted,
 }
 
+/// What the client states if nobody told it.
+const NOTHING: [&str; 4] = [
+    "",
+    r#","usage":null"#,
+    r#","usage":{"output_tokens":0}"#,
+    r#","usage":{"input_tokens":0,"cached_input_tokens":0,"output_tokens":0,"reasoning_output_tokens":0}"#,
+];
+
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let end = prop_oneof![3 => Just(End::Completed), 1 => Just(End::Failed), 1 => Just(End::Interrupted)];
+    let uncounted = proptest::sample::select(&NOTHING[..]).prop_map(End::Uncounted);
+    let end =
+        prop_oneof![3 => Just(End::Completed), 1 => uncounted, 1 => Just(End::Failed), 1 => Just(End::Interrupted)];
     let spent = [1..50_u64, 0..50, 0..50, 1..50, 0..50];
     let turn = (spent, end).prop_map(|(spent, end)| Step::Turn(spent, end));
     proptest::collection::vec(prop_oneof![1 => (0..3_u8).prop_map(Step::Thread), 3 => turn], 0..20)
@@ -42,7 +54,8 @@ struct Simulation {
     counters: BTreeMap<u8, Spent>,
     /// What of it was stated first and last.
     stated: BTreeMap<u8, (Spent, Spent)>,
-    is_interrupted_anywhere: bool,
+    /// Whether a turn has no total of its own.
+    is_unknown_anywhere: bool,
 }
 
 fn add(sum: &mut Spent, other: Spent) {
@@ -81,11 +94,15 @@ impl Simulation {
                 let output = format!(r#""output_tokens":{output},"reasoning_output_tokens":{thinking}"#);
                 writeln!(self.stream, r#"{{"type":"turn.completed","usage":{{{input},{output}}}}}"#).unwrap();
             }
+            End::Uncounted(nothing) => {
+                writeln!(self.stream, r#"{{"type":"turn.completed"{nothing}}}"#).unwrap();
+                self.is_unknown_anywhere = true;
+            }
             End::Failed => {
                 self.stream.push_str("{\"type\":\"turn.failed\",\"error\":{\"message\":\"m\"}}\n");
-                self.is_interrupted_anywhere = true;
+                self.is_unknown_anywhere = true;
             }
-            End::Interrupted => self.is_interrupted_anywhere = true,
+            End::Interrupted => self.is_unknown_anywhere = true,
         }
     }
 
@@ -122,7 +139,7 @@ proptest! {
         let [input, cached, written, output, thinking] = simulation.truth(start);
         let expected = [input, cached, written, output + thinking, thinking];
         prop_assert_eq!(found.map(Option::unwrap_or_default), expected, "{}", simulation.stream);
-        let is_exact = start == SessionStart::New && !simulation.is_interrupted_anywhere && !simulation.stated.is_empty();
+        let is_exact = start == SessionStart::New && !simulation.is_unknown_anywhere && !simulation.stated.is_empty();
         prop_assert_eq!(totals.quality == Quality::Exact, is_exact, "{}", simulation.stream);
         prop_assert_eq!(notes(&observations), []);
     }
