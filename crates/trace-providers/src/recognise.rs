@@ -65,7 +65,16 @@ fn program(word: &str) -> &str {
 /// Whether a command begins a session of the provider or goes on with one.
 ///
 /// It matters where a provider counts what a session spends over all of its processes: what the session had spent before
-/// stands in no output of the process.
+/// stands in no output of the process. Of the providers that are interpreted, Codex alone counts so.
+///
+/// It is a guess, and a wrong one costs this:
+///
+/// * A session that is taken for [`Resumed`](Self::Resumed) and is new: what its first turn spent is unknown, and the
+///   usage of the launch a lower bound.
+/// * A session that is taken for [`New`](Self::New) and was there before: all that it had spent before is counted as
+///   spent by its first turn, and as exact. So it is where a wrapper resumes a thread and its command line does not say
+///   so: a program or script of one's own, `make`, `npm run`. An output that is only repeated (`cat run.jsonl`) looks the
+///   same, and is exact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum SessionStart {
     /// The session begins, as far as is known.
@@ -76,21 +85,32 @@ pub enum SessionStart {
 }
 
 impl SessionStart {
-    /// Returns what the command tells.
+    /// Returns what the command tells. Its first word is the program, which tells nothing.
     ///
     /// Codex resumes with the word `resume` (`codex exec resume ID`, `codex exec --json resume --last`), which it takes
-    /// for its command wherever a prompt could stand. Should another argument be that word, then less is known of the
-    /// usage than could be, and nothing wrong.
+    /// for its command wherever a prompt could stand. A program that is no provider's may hand it on, so the word counts
+    /// there, too, and also inside of an argument, which may be a script. Should it have been another word than Codex's
+    /// command, then less is known of the usage than could be.
     ///
     /// ```
     /// use trace_providers::recognise::SessionStart;
     ///
     /// assert_eq!(SessionStart::of_command(&["codex", "exec", "--json", "resume", "--last"]), SessionStart::Resumed);
     /// assert_eq!(SessionStart::of_command(&["codex", "exec", "--json", "resume the work"]), SessionStart::New);
+    /// assert_eq!(SessionStart::of_command(&["sh", "-c", "cd app && codex exec resume --last"]), SessionStart::Resumed);
+    /// assert_eq!(SessionStart::of_command(&["./agent.sh"]), SessionStart::New);
     /// ```
     pub fn of_command(argv: &[impl AsRef<str>]) -> Self {
-        if argv.iter().skip(1).any(|word| word.as_ref() == "resume") { Self::Resumed } else { Self::New }
+        let is_of_provider = by_command(argv).is_some();
+        let resumes =
+            |word: &str| word == "resume" || (!is_of_provider && script_words(word).any(|word| word == "resume"));
+        if argv.iter().skip(1).any(|word| resumes(word.as_ref())) { Self::Resumed } else { Self::New }
     }
+}
+
+/// Returns the words of a text that may be a script: what stands between white space, quotes and the signs of a shell.
+fn script_words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|sign: char| sign.is_whitespace() || "\"'`;&|()<>".contains(sign))
 }
 
 /// What is known about the provider of a stream.

@@ -55,6 +55,28 @@ fn a_session_that_was_there_before_is_known_by_the_command() {
     }
 }
 
+#[test]
+fn a_script_that_resumes_a_session_is_known_by_its_text() {
+    for (command, expected) in [
+        (&["sh", "-c", "codex exec resume 019e0000 hi"][..], SessionStart::Resumed),
+        (&["bash", "-lc", "cd app;\ncodex exec --json 'resume'\n"], SessionStart::Resumed),
+        (&["ssh", "host", "(codex exec resume)>run.jsonl"], SessionStart::Resumed),
+        (&["env", "-S", "codex exec resume --last"], SessionStart::Resumed),
+        (&["./agent.sh", "resume", "019e0000"], SessionStart::Resumed),
+        // The program of a provider is given no script, but a prompt.
+        (&["codex", "exec", "resume the work"], SessionStart::New),
+        (&["npx", "codex", "exec", "please resume"], SessionStart::New),
+        (&["timeout", "60", "claude", "-p", "resume the work"], SessionStart::New),
+        // Nothing says so.
+        (&["sh", "-c", "codex exec --json hi"], SessionStart::New),
+        (&["sh", "-c", "./agent.sh --resume; cat resume.jsonl resumed"], SessionStart::New),
+        (&["cat", "work/resume/run.jsonl"], SessionStart::New),
+        (&["resume it"], SessionStart::New),
+    ] {
+        assert_eq!(SessionStart::of_command(command), expected, "{command:?}");
+    }
+}
+
 fn recognise(stream: &[u8], piece: usize) -> Recognition {
     let mut recogniser = StreamRecogniser::new();
     for bytes in stream.chunks(piece) {
