@@ -263,8 +263,8 @@ text_columns! {
 // What has its text at hand is not formatted: there are thousands of these.
 text_columns! {
     |to, value: &Self| value.as_str().write(to);
-    ControlRunId, RunId, ProcessId, ArtifactPath, Agent, Provider, AssetKind, CaptureStatus, Channel, Coverage, DecisionKind, Grain,
-    InputOp, LaunchOutcome, PartialReason, Quality, ReservationState, Scope, TokenizerName, TurnStatus,
+    ControlRunId, RunId, ProcessId, ArtifactPath, Agent, Provider, AssetKind, CaptureStatus, Channel, Coverage,
+    DecisionKind, Grain, InputOp, LaunchOutcome, PartialReason, Quality, ReservationState, Scope, TokenizerName, TurnStatus,
 }
 
 fn text(value: ValueRef<'_>) -> Result<&str, String> {

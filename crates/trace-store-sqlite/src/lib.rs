@@ -3,9 +3,9 @@
 //! [`SqliteLedger`] is the handle. Every write is one `BEGIN IMMEDIATE` transaction, synced before it returns; a file
 //! that another process has locked is waited for. The SQLite that is compiled in is the one that runs.
 //!
-//! Start with `schema/format-1.sql` and what came after it, which are written for people too. `rows` maps it to the model, `columns` the single values;
-//! `read` and `write` are the operations; `worker` is the thread that owns the connection; `schema` opens and migrates;
-//! `file` knows the file system; `error` says what went wrong.
+//! Start with `schema/format-1.sql` and what came after it, which are written for people too. `rows` maps it to the
+//! model, `columns` the single values; `read` and `write` are the operations; `worker` is the thread that owns the
+//! connection; `schema` opens and migrates; `file` knows the file system; `error` says what went wrong.
 
 mod columns;
 mod error;
