@@ -29,6 +29,7 @@ mod launch_dir;
 mod launch_files;
 mod layout;
 mod lease;
+mod moving;
 mod reader;
 mod real_files;
 mod staging;

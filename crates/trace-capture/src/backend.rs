@@ -45,14 +45,18 @@ impl LedgerKind {
         }
     }
 
-    /// Returns the name of its file or folder in a home, or `None` for one that keeps nothing. What it keeps beside that
-    /// has names that begin so.
-    pub const fn file_name(self) -> Option<&'static str> {
+    /// Returns the names of all that it keeps in a home, its own file or folder first; nothing if it keeps nothing.
+    pub const fn file_names(self) -> &'static [&'static str] {
         match self {
-            Self::Memory => None,
-            Self::Sqlite => Some("ledger.db"),
-            Self::Sled => Some("ledger.sled"),
+            Self::Memory => &[],
+            Self::Sqlite => &["ledger.db", "ledger.db-wal", "ledger.db-shm", "ledger.db-journal"],
+            Self::Sled => &["ledger.sled"],
         }
+    }
+
+    /// Returns the name of its file or folder in a home, or `None` for one that keeps nothing.
+    pub fn file_name(self) -> Option<&'static str> {
+        self.file_names().first().copied()
     }
 
     /// Tells whether a home holds one of this kind, its own or not.
@@ -98,6 +102,30 @@ impl FromStr for LedgerKind {
         let kind = Self::ALL.iter().copied().find(|kind| kind.as_str() == text);
         kind.ok_or_else(|| OpenError::UnknownKind { word: text.to_owned() })
     }
+}
+
+/// Which ledger a home had when it was opened, to be asked whether that is its own still.
+#[derive(Debug, Clone)]
+pub(crate) struct OwnLedger {
+    home: Home,
+    kind: Option<LedgerKind>,
+}
+
+impl OwnLedger {
+    /// Returns what the home says now.
+    pub(crate) fn of(home: &Home) -> Self {
+        Self { home: home.clone(), kind: kind_of(home) }
+    }
+
+    /// Tells whether the home has another ledger since, or is about to have one: what is written to the old one is lost.
+    pub(crate) fn has_moved(&self) -> bool {
+        self.kind.is_some() && (self.home.is_moving() || kind_of(&self.home) != self.kind)
+    }
+}
+
+/// Returns the ledger that the home names, if it can be read.
+fn kind_of(home: &Home) -> Option<LedgerKind> {
+    home.config().ok().flatten().map(|config| config.ledger)
 }
 
 /// A ledger that is to be opened.

@@ -9,13 +9,13 @@ use std::{
 use trace_model::{
     control::{Control, Reservation},
     id::{ControlRunId, LaunchId},
-    ledger::{Ledger, LedgerError},
+    ledger::Ledger,
     timestamp::Timestamp,
     words::{Provider, ReservationState},
 };
 use uuid::{ContextV7, Uuid};
 
-use crate::{CaptureError, artifacts::Home, recorder::Recorder, sink::pass};
+use crate::{CaptureError, artifacts::Home, backend::OwnLedger, recorder::Recorder, sink::pass};
 
 /// Tells the time.
 pub trait Clock: fmt::Debug + Send + Sync {
@@ -125,6 +125,7 @@ struct Shared {
     home: Home,
     ledger: Arc<dyn Ledger>,
     rows: Rows,
+    own_ledger: OwnLedger,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
 }
@@ -136,7 +137,9 @@ impl CaptureEnv {
     /// Returns an environment of those parts. Its thread starts now and ends when nothing needs it any more.
     pub fn new(parts: EnvParts) -> Self {
         let EnvParts { home, ledger, rows, clock, ids, .. } = parts.clone();
-        Self { shared: Arc::new(Shared { recorder: Recorder::start(parts), home, ledger, rows, clock, ids }) }
+        let own_ledger = OwnLedger::of(&home);
+        let recorder = Recorder::start(parts);
+        Self { shared: Arc::new(Shared { recorder, home, ledger, rows, own_ledger, clock, ids }) }
     }
 
     /// Reserves a launch for the control run: its id is certain from now on, and its start is now.
@@ -148,8 +151,9 @@ impl CaptureEnv {
     ///
     /// # Errors
     ///
-    /// [`CaptureError::Reserve`] if the ledger does not take it, above all because another one waits for the run, or
-    /// if it cannot be opened now: see [`Rows::Deferred`].
+    /// [`CaptureError::Reserve`] if the ledger does not take it, above all because another one waits for the run;
+    /// [`CaptureError::NoLedger`] if the ledger is not the home's own: it could not be opened, see [`Rows::Deferred`], or
+    /// the home is or was moved to another one. Whether it was reserved is not known if that happened just now.
     pub async fn reserve(
         &self,
         control: Control,
@@ -157,7 +161,7 @@ impl CaptureEnv {
         model: Option<String>,
         surface: impl Into<String>,
     ) -> Result<Reservation, CaptureError> {
-        let ledger = self.own_ledger().map_err(CaptureError::Reserve)?;
+        let ledger = self.own_ledger()?;
         let Shared { clock, ids, .. } = &*self.shared;
         let reserved_at = clock.now();
         let reservation = pass(Reservation {
@@ -171,6 +175,8 @@ impl CaptureEnv {
         });
         let reservation = reservation.into_inner();
         ledger.reserve(&reservation).await.map_err(CaptureError::Reserve)?;
+        // A move that began meanwhile may have missed it.
+        self.check_own()?;
         Ok(reservation)
     }
 
@@ -193,11 +199,11 @@ impl CaptureEnv {
     ///
     /// # Errors
     ///
-    /// [`CaptureError::Release`] if there is none, its launch has begun, or the ledger fails or cannot be
-    /// opened now: see [`Rows::Deferred`].
+    /// [`CaptureError::Release`] if there is none, its launch has begun, or the ledger fails; [`CaptureError::NoLedger`]
+    /// as of [`reserve`](Self::reserve).
     pub async fn release(&self, control_run: &ControlRunId) -> Result<(), CaptureError> {
-        let ledger = self.own_ledger().map_err(CaptureError::Release)?;
-        ledger.release(control_run).await.map_err(CaptureError::Release)
+        self.own_ledger()?.release(control_run).await.map_err(CaptureError::Release)?;
+        self.check_own()
     }
 
     /// Does what [`release`](Self::release) does, and blocks this thread meanwhile.
@@ -210,12 +216,20 @@ impl CaptureEnv {
     }
 
     /// Returns the ledger if it is the home's own: a reservation in another one would be lost.
-    fn own_ledger(&self) -> Result<&dyn Ledger, LedgerError> {
-        let Shared { home, ledger, rows, .. } = &*self.shared;
-        match rows {
-            Rows::Kept => Ok(&**ledger),
-            Rows::Deferred => Err(LedgerError::Busy { place: home.root().display().to_string() }),
+    fn own_ledger(&self) -> Result<&dyn Ledger, CaptureError> {
+        match self.shared.rows {
+            Rows::Kept => self.check_own().map(|()| &*self.shared.ledger),
+            Rows::Deferred => Err(self.no_ledger()),
         }
+    }
+
+    /// Checks that the home has this ledger still.
+    fn check_own(&self) -> Result<(), CaptureError> {
+        if self.shared.own_ledger.has_moved() { Err(self.no_ledger()) } else { Ok(()) }
+    }
+
+    fn no_ledger(&self) -> CaptureError {
+        CaptureError::NoLedger { home: self.shared.home.root().to_path_buf() }
     }
 
     pub(crate) fn recorder(&self) -> &Recorder {

@@ -1,6 +1,6 @@
 //! What a harness may have to be told.
 
-use std::{error::Error, fmt::Write as _};
+use std::{error::Error, fmt::Write as _, path::PathBuf};
 
 use trace_model::ledger::LedgerError;
 
@@ -34,6 +34,12 @@ pub enum CaptureError {
     /// The ledger did not give up the reservation.
     #[error("could not release the reservation")]
     Release(#[source] LedgerError),
+    /// The ledger at hand is not the home's own, and what is reserved in it would be lost.
+    #[error("the ledger of {} could not be opened, or the home is moved to another one", home.display())]
+    NoLedger {
+        /// The home's folder.
+        home: PathBuf,
+    },
     /// The recorder's thread could not be started or is gone.
     #[error("the recorder is not running")]
     NoRecorder,

@@ -76,7 +76,7 @@ impl App {
     }
 
     /// Brings in what recorders could not, while that is quick: what is left is brought in next time.
-    fn bring_in_deferred(&self, store: &Store) {
+    pub(crate) fn bring_in_deferred(&self, store: &Store) {
         let kind = self.global.ledger.or_else(|| LedgerKind::of_home(&store.home).ok());
         // What a memory ledger is filled with is no use to the home's own.
         let is_kept = kind.is_some_and(|kind| kind.file_name().is_some());

@@ -23,8 +23,15 @@ impl Home {
             self.sync_dir(Path::new(""))?;
         }
         let marker = marker(launch);
-        match self.write_new(&marker, launch.as_str().as_bytes()) {
-            Err(ArtifactError::AlreadyExists { .. }) => Ok(()),
+        let text = launch.as_str().as_bytes();
+        match self.write_new(&marker, text) {
+            Err(ArtifactError::AlreadyExists { .. }) if self.read(&marker).is_ok_and(|found| found == text) => Ok(()),
+            // A full disk or a power cut tore it.
+            Err(ArtifactError::AlreadyExists { .. }) => {
+                self.at("remove", &marker, self.files().remove_file(&marker))?;
+                self.write_new(&marker, text)?;
+                self.sync_dir(Path::new(DEFERRED))
+            }
             written => written.and_then(|()| self.sync_dir(Path::new(DEFERRED))),
         }
     }

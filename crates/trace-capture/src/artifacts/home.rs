@@ -162,21 +162,17 @@ impl Home {
         self.sync_dir(Path::new(""))
     }
 
-    /// Removes a ledger from the home: the file or folder of that name, and what begins so.
+    /// Removes files and folders of those names from the home, as far as they are there.
     ///
     /// # Errors
     ///
-    /// [`ArtifactError::Io`] if something of it cannot be removed.
-    pub(crate) fn remove_ledger(&self, name: &str) -> Result<(), ArtifactError> {
-        let root = Path::new("");
-        for entry in self.at("list", root, self.files.entries(root))? {
-            if entry.name.to_str().is_none_or(|found| !found.starts_with(name)) {
-                continue;
-            }
-            let path = Path::new(&entry.name);
-            let removed = match entry.kind {
-                EntryKind::Folder => self.remove_tree(path, None),
-                EntryKind::File | EntryKind::Link | EntryKind::Other => self.files.remove_file(path),
+    /// [`ArtifactError::Io`] if something cannot be removed.
+    pub(crate) fn remove_ledger(&self, names: &[&str]) -> Result<(), ArtifactError> {
+        for path in names.iter().map(Path::new) {
+            let removed = match self.at("look for", path, self.files.kind(path))? {
+                None => continue,
+                Some(EntryKind::Folder) => self.remove_tree(path, None),
+                Some(EntryKind::File | EntryKind::Link | EntryKind::Other) => self.files.remove_file(path),
             };
             match self.at("remove", path, removed) {
                 // A ledger that is closed may tidy up after itself.
@@ -184,7 +180,7 @@ impl Home {
                 removed => removed?,
             }
         }
-        self.sync_dir(root)
+        self.sync_dir(Path::new(""))
     }
 
     /// Makes a file for the next configuration; another process that does so too, or was killed at it, has another one.

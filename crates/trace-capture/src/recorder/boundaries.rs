@@ -33,11 +33,20 @@ use crate::{
 };
 
 /// Who a launch is.
-#[derive(Clone, Copy)]
 struct Identity {
-    id: LaunchId,
-    started_at: Timestamp,
+    header: LaunchHeader,
+    first: FirstTurn,
     reservation_use: ReservationUse,
+    /// That its reserved id is its own.
+    claim: Option<Claim>,
+}
+
+/// What is said about the first turn of a launch.
+struct FirstTurn {
+    op: InputOp,
+    gather_ms: u64,
+    render_ms: u64,
+    basis: Option<Basis>,
 }
 
 /// A turn that is to be opened.
@@ -75,8 +84,11 @@ impl Thread {
     pub(super) fn begin(&mut self, ready: Ready) {
         let Ready { begin, reservation, reservation_use } = ready;
         let Begin { labels, prepared, start, recorder, reply } = *begin;
-        let identity = self.identity(reservation, reservation_use);
-        let live = match self.publish(identity, labels.into_inner(), prepared.into_inner(), start.into_inner()) {
+        let prepared = prepared.into_inner();
+        let published = self
+            .identify(labels.into_inner(), start.into_inner(), reservation, reservation_use)
+            .and_then(|identity| self.publish(identity, prepared));
+        let live = match published {
             Ok(live) => live,
             Err(error) => return answer(reply, Err(error)),
         };
@@ -86,39 +98,49 @@ impl Thread {
         self.index.wait_for(&live, Instant::now(), move || answer(reply, Ok(handle)));
     }
 
-    /// Returns who a launch is: who it was reserved as, else somebody new.
-    fn identity(&self, reservation: Option<Reservation>, reservation_use: ReservationUse) -> Identity {
-        let (id, started_at) = if let Some(reservation) = reservation {
-            (reservation.launch_id, reservation.reserved_at)
-        } else {
+    /// Says who the launch is: who it was reserved as, if no other launch was faster, else somebody new.
+    fn identify(
+        &self,
+        labels: Labels,
+        mut start: Start,
+        reservation: Option<Reservation>,
+        mut reservation_use: ReservationUse,
+    ) -> Result<Identity, CaptureError> {
+        let new = || {
             let now = self.parts.clock.now();
             (LaunchId::from_uuid(self.parts.ids.next(now)), now)
         };
-        Identity { id, started_at, reservation_use }
-    }
-
-    fn publish(
-        &mut self,
-        identity: Identity,
-        labels: Labels,
-        prepared: PreparedTurnContext,
-        start: Start,
-    ) -> Result<Arc<Live>, CaptureError> {
-        let Identity { id, started_at, reservation_use } = identity;
-        let turn = NewTurn {
-            launch_id: id,
-            ordinal: 1,
+        let first = FirstTurn {
             op: start.input_op,
-            prepared,
             gather_ms: start.gather_ms,
             render_ms: start.render_ms,
-            basis: start.basis.clone(),
+            basis: start.basis.take(),
         };
-        let header = header(id, started_at, labels, start, &self.parts);
-        let dir = header.artifact_dir();
-        // Another launch may be about to take over the same reservation.
-        let is_promised = reservation_use == ReservationUse::Taken;
-        let claim = is_promised.then(|| self.parts.home.claim(&header)).transpose().map_err(CaptureError::Begin)?;
+        let Some(Reservation { launch_id, reserved_at, control, .. }) = reservation else {
+            let (id, started_at) = new();
+            let header = header(id, started_at, labels, start, &self.parts);
+            return Ok(Identity { header, first, reservation_use, claim: None });
+        };
+        let mut header = header(launch_id, reserved_at, labels, start, &self.parts);
+        let claim = match self.parts.home.claim(&header) {
+            Ok(claim) => Some(claim),
+            Err(ArtifactError::AlreadyExists { .. }) => {
+                let control_run = &control.run_id;
+                tracing::warn!(%control_run, "another launch took the reservation; this one has an id of its own");
+                reservation_use = ReservationUse::NoneWaiting;
+                (header.id, header.started_at) = new();
+                None
+            }
+            Err(error) => return Err(CaptureError::Begin(error)),
+        };
+        Ok(Identity { header, first, reservation_use, claim })
+    }
+
+    fn publish(&mut self, identity: Identity, prepared: PreparedTurnContext) -> Result<Arc<Live>, CaptureError> {
+        let Identity { header, first: FirstTurn { op, gather_ms, render_ms, basis }, reservation_use, claim } =
+            identity;
+        let (id, dir) = (header.id, header.artifact_dir());
+        let turn = NewTurn { launch_id: id, ordinal: 1, op, prepared, gather_ms, render_ms, basis };
         let files = LaunchFiles::stage(&self.parts.home, &header).map_err(CaptureError::Begin)?;
         let mut writer = Writer::new(Recording::new(header), files);
         let open = match self.fill(&mut writer, turn) {
@@ -128,9 +150,9 @@ impl Thread {
                 return Err(error);
             }
         };
-        claim.into_iter().for_each(Claim::keep);
         self.open.insert(id, open);
-        if self.parts.rows == Rows::Deferred {
+        claim.into_iter().for_each(Claim::keep);
+        if self.parts.rows == Rows::Deferred || self.own_ledger.has_moved() {
             self.index.defer(&dir);
         }
         Ok(Arc::new(Live::new(writer, reservation_use, &self.parts, self.commands.clone())))

@@ -252,11 +252,17 @@ impl Index {
             let called = self.call.as_ref().is_some_and(|call| call.live.id == live.id);
             called || matches!(self.behind.get(&live.id), Some(Behind { need: Need::Changes, .. }))
         };
+        let mut late = Vec::new();
         for waiter in self.waiters.extract_if(.., |waiter| waiter.limit <= now || !is_behind(&waiter.live)) {
             if is_behind(&waiter.live) {
                 waiter.live.set_index_pending(true);
+                late.push(Arc::clone(&waiter.live));
             }
             (waiter.reply)();
+        }
+        // A ledger that is slow now may be so until this process is killed.
+        for live in late {
+            self.defer_once(&live);
         }
     }
 }

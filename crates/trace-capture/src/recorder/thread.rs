@@ -14,6 +14,7 @@ use super::{Command, Commands, Live, index::Index, lookups::Lookups};
 use crate::{
     CaptureEnv, EnvParts,
     artifacts::{SyncHandles, TurnWriter},
+    backend::OwnLedger,
     error::reason_of,
 };
 
@@ -27,6 +28,7 @@ pub(super) struct Thread {
     /// The launches that have not ended.
     pub(super) open: BTreeMap<LaunchId, OpenLaunch>,
     pub(super) index: Index,
+    pub(super) own_ledger: OwnLedger,
     pub(super) lookups: Lookups,
     /// When what was written is synced, if something was.
     sync_at: Option<Instant>,
@@ -46,6 +48,7 @@ pub(super) struct OpenLaunch {
 impl Thread {
     pub(super) fn new(parts: EnvParts, commands: Commands) -> Self {
         let waker = commands.waker();
+        let own_ledger = OwnLedger::of(&parts.home);
         let index = Index::new(Arc::clone(&parts.ledger), parts.home.clone(), waker.clone());
         let lookups = Lookups::new(Arc::clone(&parts.ledger), waker);
         Self {
@@ -53,6 +56,7 @@ impl Thread {
             commands,
             open: BTreeMap::new(),
             index,
+            own_ledger,
             lookups,
             sync_at: None,
             unsynced: BTreeMap::new(),

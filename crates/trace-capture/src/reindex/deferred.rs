@@ -29,8 +29,10 @@ pub async fn index_deferred(home: &Home, ledger: &dyn Ledger) -> Result<u64, Rei
             Ok(None) | Err(Trouble::Launch(_)) => {}
             Err(Trouble::Ledger(source)) => return Err(stop(source)),
         }
-        // Its end may have come after it was read.
-        if !is_live {
+        if is_live {
+            // Its writer may have taken the mark back meanwhile, and what was read is behind that.
+            home.defer(&dir).map_err(ReindexError::List)?;
+        } else {
             forget(home, &dir)?;
         }
     }

@@ -16,6 +16,7 @@ use super::{LAUNCHES_PER_QUERY, Progress, ReindexError, ReindexReport, reindex};
 use crate::{
     artifacts::{ArtifactError, Home, HomeConfig},
     backend::{LedgerKind, OpenError, open_home_ledger, open_ledger},
+    error::reason_of,
 };
 
 /// What a move did.
@@ -31,6 +32,8 @@ pub struct MoveReport {
     pub copied: u64,
     /// What came from the recordings.
     pub reindex: ReindexReport,
+    /// Why the old ledger's files are still there, if they are. The home does not look at them any more.
+    pub left_behind: Option<String>,
 }
 
 /// Why a home was not moved. It has the ledger that it had.
@@ -43,6 +46,12 @@ pub enum MoveError {
         /// The first launch that is.
         dir: ArtifactPath,
     },
+    /// Another process moves the home.
+    #[error("another process is moving the home")]
+    Busy,
+    /// Reservations changed while they were copied.
+    #[error("reservations were made or taken meanwhile; move the home when nothing happens in it")]
+    Changed,
     /// One of the ledgers could not be opened.
     #[error("could not open a ledger")]
     Open(#[from] OpenError),
@@ -68,9 +77,14 @@ pub enum MoveError {
 /// the new one is whole; then the files of the old one are removed. A ledger of that kind that an earlier move left
 /// behind is removed first.
 ///
+/// Whoever has the old ledger open goes on with it: what begins there later is marked as in no ledger, and brought into
+/// the new one by the next look at the home.
+///
 /// # Errors
 ///
 /// [`MoveError`] if something is being recorded, or a ledger or a file fails. The home has the ledger that it had.
+///
+/// Files are read and ledgers opened on the thread that polls the future: call it where blocking does no harm.
 pub async fn move_ledger(
     home: &Home,
     to: LedgerKind,
@@ -78,6 +92,10 @@ pub async fn move_ledger(
 ) -> Result<Option<MoveReport>, MoveError> {
     let own = home.config()?.map(|config| config.ledger);
     let Some(from) = own.filter(|own| *own != to && to.file_name().is_some()) else { return Ok(None) };
+    let moving = home.start_move().map_err(|error| match error {
+        ArtifactError::AlreadyExists { .. } => MoveError::Busy,
+        error => MoveError::Home(error),
+    })?;
     refuse_while_recording(home)?;
     // Opening would make it anew, and an empty ledger cannot be told from one that lost everything.
     let old = if from.is_there(home) { Some(open_home_ledger(home, Some(from))?) } else { None };
@@ -90,10 +108,25 @@ pub async fn move_ledger(
         copied = copy_launches(&**old, &*new).await?;
         reservations = Some(copy_reservations(&**old, &*new).await?);
     }
+    // It may have taken its time.
+    refuse_while_recording(home)?;
     home.write_config(&HomeConfig { ledger: to })?;
+    drop(moving);
+    mark_late_launches(home, &*new).await?;
     drop(old);
-    remove(home, from)?;
-    Ok(Some(MoveReport { from, to, reservations, copied, reindex: report }))
+    let left_behind = remove(home, from).err().map(|error| reason_of(&error));
+    Ok(Some(MoveReport { from, to, reservations, copied, reindex: report, left_behind }))
+}
+
+/// Marks what was begun after the recordings were listed, by someone who did not see that the home is being moved.
+async fn mark_late_launches(home: &Home, new: &dyn Ledger) -> Result<(), MoveError> {
+    let known = launch_ids(new).await.map_err(MoveError::New)?;
+    for dir in home.list_launch_artifact_dirs()? {
+        if home.open_launch(&dir).is_ok_and(|launch| !known.contains(&launch.header().id)) {
+            home.defer(&dir)?;
+        }
+    }
+    Ok(())
 }
 
 fn refuse_while_recording(home: &Home) -> Result<(), MoveError> {
@@ -108,7 +141,7 @@ fn refuse_while_recording(home: &Home) -> Result<(), MoveError> {
 
 /// Removes the files of a ledger, if there are any.
 fn remove(home: &Home, kind: LedgerKind) -> Result<(), ArtifactError> {
-    kind.file_name().map_or(Ok(()), |name| home.remove_ledger(name))
+    home.remove_ledger(kind.file_names())
 }
 
 /// Copies the launches that only the old ledger knows, and returns their number.
@@ -147,16 +180,18 @@ async fn rows_of(ledger: &dyn Ledger, id: LaunchId) -> Result<LaunchRows, Ledger
 
 /// Copies the reservations, and returns their number.
 async fn copy_reservations(old: &dyn Ledger, new: &dyn Ledger) -> Result<u64, MoveError> {
-    let mut copied = 0;
-    for reservation in old.reservations().await.map_err(MoveError::Old)? {
+    let all = old.reservations().await.map_err(MoveError::Old)?;
+    for reservation in &all {
         let state = match new.launch(reservation.launch_id).await {
             // Its recording says so, though the old ledger had not heard of it.
             Ok(_) => ReservationState::Taken,
             Err(LedgerError::NotFound { .. }) => reservation.state,
             Err(error) => return Err(MoveError::New(error)),
         };
-        new.reserve(&Reservation { state, ..reservation }).await.map_err(MoveError::New)?;
-        copied += 1;
+        new.reserve(&Reservation { state, ..reservation.clone() }).await.map_err(MoveError::New)?;
     }
-    Ok(copied)
+    if old.reservations().await.map_err(MoveError::Old)? != all {
+        return Err(MoveError::Changed);
+    }
+    Ok(u64::try_from(all.len()).unwrap_or(u64::MAX))
 }

@@ -16,12 +16,17 @@ use std::{
 use anyhow::{Context, anyhow};
 use clap::Args;
 use trace_capture::{
-    Capture, CaptureEnv, EnvParts, Home, LedgerKind, MemoryLedger, OpenError, PreparedTurnContext, ReservationUse,
-    Rows, Start,
+    Capture, CaptureEnv, EnvParts, Home, Labels, LedgerKind, MemoryLedger, OpenError, PreparedTurnContext,
+    ReservationUse, Rows, Start,
     intake::exec::{AgentCommand, AgentInput, Exec, ExecError, ExecLaunch, ExecReport, Outputs, restore_signals},
     open_home_ledger,
 };
-use trace_model::{control::Control, id::ControlRunId, ledger::Ledger, words::Provider};
+use trace_model::{
+    control::Control,
+    id::{ControlRunId, RunId},
+    ledger::Ledger,
+    words::Provider,
+};
 
 use self::summary::{Indexed, RecordedLaunch};
 use crate::{
@@ -30,6 +35,7 @@ use crate::{
     error::{Advise, Verdict},
     prompts::PromptArgs,
     render::output::say_json,
+    store::Store,
 };
 
 /// Run an agent and record it
@@ -44,6 +50,12 @@ pub(crate) struct ExecArgs {
     /// Read the output by the rules of this provider, instead of finding out whose it is
     #[arg(long, value_name = "NAME")]
     provider: Option<Provider>,
+    /// The run that the launch is part of [default: that of the recorder around it, else a new one]
+    #[arg(long, value_name = "ID")]
+    run: Option<RunId>,
+    /// The project that the launch is for
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
     /// Do not run the command if it cannot be recorded
     #[arg(long)]
     require_capture: bool,
@@ -140,8 +152,10 @@ fn record(
     let home = app.open_home()?;
     let (ledger, rows, is_own) = open_ledger(&home, app)?;
     let machine = labels::machine(&app.environment);
+    let store = Store { home: home.clone(), ledger: Arc::clone(&ledger) };
     let parts = EnvParts { machine, rows, ..EnvParts::new(home.clone(), ledger) };
-    let labels = labels::labels(&app.environment, &parts, app.messages)?;
+    let around = labels::labels(&app.environment, &parts, app.messages)?;
+    let labels = Labels { run_id: args.run.clone().unwrap_or(around.run_id), project: args.project.clone(), ..around };
     let provider = args.provider.clone().or_else(|| agent.command.provider()).unwrap_or(Provider::Unknown);
     let is_interactive = app.environment.stdin.is_terminal() && app.environment.stdout.is_terminal();
     let surface = if is_interactive { "interactive" } else { "headless" };
@@ -151,7 +165,12 @@ fn record(
     let env = CaptureEnv::new(parts);
     let launch = ExecLaunch::begin(&env, &home, labels, prepared, start)?;
     if let Some(control_run) = control_run {
-        warn_of_reservation(&control_run, launch.capture().status().reservation, app);
+        let reservation = match launch.capture().status().reservation {
+            // Only the home's own ledger knows what is reserved.
+            ReservationUse::NoneWaiting if !is_own => ReservationUse::Unanswered,
+            reservation => reservation,
+        };
+        warn_of_reservation(&control_run, reservation, app);
     }
     let report = agent.run(Some(&launch))?;
     // Where that fails, nobody can cut the wait short; it is short all the same.
@@ -165,6 +184,10 @@ fn record(
         Rows::Kept if status.index_pending => Indexed::Later,
         Rows::Kept => Indexed::Now,
     };
+    if indexed == Indexed::Now {
+        // Recorders inside of the agent may have had no ledger while this one was open.
+        app.bring_in_deferred(&store);
+    }
     let is_there = is_there(home.root(), launch.capture());
     Ok((report, RecordedLaunch { id: launch.id(), run_id: launch.capture().run_id(), status, indexed, is_there }))
 }

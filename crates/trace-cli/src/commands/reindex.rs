@@ -5,21 +5,24 @@ use std::process::ExitCode;
 use clap::Args;
 use pollster::FutureExt;
 use serde::Serialize;
-use trace_capture::reindex::{MoveError, MoveReport, Note, Progress, ReindexReport, move_ledger, reindex};
+use trace_capture::{
+    LedgerKind,
+    reindex::{MoveError, MoveReport, Note, Progress, ReindexReport, move_ledger, reindex},
+};
 use trace_model::path::ArtifactPath;
 
 use super::FormatArgs;
 use crate::{
     app::{App, next_step},
-    error::{Advise, advised},
+    error::{Advise, WrongUsage, advised},
     progress,
     render::text::{escape, figures, style},
 };
 
 /// Bring the ledger in line with the recordings
 ///
-/// The recordings are the truth and the ledger is an index of them: it may be deleted at any time, and this brings it
-/// back. Launches that are being recorded are left to their writers. Launches whose recordings are gone are told, and
+/// The recordings are the truth and the ledger is an index of them: what it says of launches may be deleted at any time,
+/// and this brings it back. Only reservations are in the ledger alone. Launches that are being recorded are left to their writers. Launches whose recordings are gone are told, and
 /// stay in the ledger.
 ///
 /// With `--ledger KIND`, the home is moved to a ledger of that kind: reservations and launches without a recording are
@@ -67,6 +70,10 @@ impl<'a> NoteDocument<'a> {
 }
 
 pub(crate) fn run(args: &ReindexArgs, app: &mut App) -> anyhow::Result<ExitCode> {
+    if app.global.ledger == Some(LedgerKind::Memory) {
+        let text = "a memory ledger keeps nothing, so there is nothing to bring in line with the recordings";
+        return Err(WrongUsage(text.to_owned()).into());
+    }
     let home = app.open_home()?;
     let bar = progress::bar(app.environment.stderr, "Reading launches");
     let mut show = |Progress { done, total }: Progress| {
@@ -98,11 +105,22 @@ pub(crate) fn run(args: &ReindexArgs, app: &mut App) -> anyhow::Result<ExitCode>
     } else {
         app.output.lines(moved.iter().map(move_line).chain(lines(&report)))?;
     }
-    if let Some(MoveReport { from, reservations: None, .. }) = moved {
+    if let Some(moved) = &moved {
+        warn_of_move(moved, app);
+    }
+    Ok(if report.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn warn_of_move(report: &MoveReport, app: &App) {
+    let from = report.from;
+    if report.reservations.is_none() {
         let text = format!("the {from} ledger was gone: reservations, which no recording holds, are lost");
         app.messages.say("warning", &text);
     }
-    Ok(if report.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if let Some(reason) = &report.left_behind {
+        let text = format!("files of the {from} ledger are left, and may be removed: {reason}");
+        app.messages.say("warning", &text);
+    }
 }
 
 fn next_step_of_move(error: &MoveError) -> String {

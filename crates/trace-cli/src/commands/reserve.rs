@@ -41,6 +41,7 @@ pub(crate) fn run(args: &ReserveArgs, app: &mut App) -> anyhow::Result<ExitCode>
     let control_run = control.run_id.clone();
     let store = app.open_store()?;
     need_kept_ledger(app, &store)?;
+    app.bring_in_deferred(&store);
     let env = CaptureEnv::new(EnvParts::new(store.home, store.ledger));
     let reserved = env.blocking_reserve(control, args.provider.clone(), args.model.clone(), &args.surface);
     let reservation = match reserved {

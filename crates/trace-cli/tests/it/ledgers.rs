@@ -73,6 +73,7 @@ fn every_ledger_gives_the_same_documents_also_after_a_reindex_and_after_each_mov
     assert_eq!(documents(&home, &["--ledger", "memory"]), recorded);
 }
 
+#[cfg(all(feature = "sled", feature = "sqlite"))]
 #[test]
 fn a_move_says_what_was_moved_and_what_was_lost() {
     for (from, to) in disk_kinds().flat_map(|from| disk_kinds().map(move |to| (from, to))) {
@@ -100,6 +101,13 @@ fn a_move_says_what_was_moved_and_what_was_lost() {
         let warning = format!("warning: the {to} ledger was gone: reservations, which no recording holds, are lost\n");
         assert_eq!((output.status.success(), said), (true, warning));
     }
+}
+
+#[test]
+fn nothing_is_brought_in_line_in_a_ledger_that_keeps_nothing() {
+    let home = ScriptedHome::new();
+    let (code, text) = home.complain(&["reindex", "--ledger", "memory"]);
+    assert_eq!((code, text.starts_with("error: a memory ledger keeps nothing")), (2, true), "{text}");
 }
 
 #[test]

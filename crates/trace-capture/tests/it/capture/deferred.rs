@@ -93,6 +93,19 @@ fn a_mark_of_a_launch_that_is_gone_is_removed_and_one_of_nothing_is_passed_over(
 }
 
 #[test]
+fn a_torn_mark_is_written_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = real_home(folder.path());
+    let launch = "run_1/process_1/launch_01923456789a7bcd8ef0123456789abc".parse().unwrap();
+    for torn in ["", "run_1/proc"] {
+        home.defer(&launch).unwrap();
+        fs::write(folder.path().join("deferred/launch_01923456789a7bcd8ef0123456789abc"), torn).unwrap();
+        home.defer(&launch).unwrap();
+        assert_eq!(home.deferred_launches().unwrap(), slice::from_ref(&launch));
+    }
+}
+
+#[test]
 fn a_ledger_that_fails_again_keeps_the_mark() {
     let folder = tempfile::tempdir().unwrap();
     let home = real_home(folder.path());

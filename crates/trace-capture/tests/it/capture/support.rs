@@ -139,11 +139,7 @@ pub(super) fn disk_kinds() -> impl Iterator<Item = LedgerKind> {
 
 /// Removes all files of the home's ledger.
 pub(super) fn delete_ledger(root: &Path, kind: LedgerKind) {
-    for entry in fs::read_dir(root).unwrap() {
-        let path = entry.unwrap().path();
-        if !path.file_name().unwrap().to_str().unwrap().starts_with(kind.file_name().unwrap()) {
-            continue;
-        }
+    for path in kind.file_names().iter().map(|name| root.join(name)).filter(|path| path.exists()) {
         let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
         removed.unwrap();
     }
