@@ -3,6 +3,7 @@
 use std::{
     env, fs,
     io::{BufRead, BufReader},
+    os::unix::process::ExitStatusExt,
     path::PathBuf,
     process::{Command, Stdio},
 };
@@ -15,6 +16,9 @@ use trace_testkit::samples;
 /// Tells a process that this test starts which ledger to write to, and which launch.
 const CHILD_LEDGER: &str = "TRACE_TEST_DYING_LEDGER";
 const CHILD_LAUNCH: &str = "TRACE_TEST_DYING_LAUNCH";
+
+/// What [`Child::kill`](std::process::Child::kill) sends.
+const SIGKILL: i32 = 9;
 
 /// What a child prints before the key of a record that was written.
 const WRITTEN: &str = "written ";
@@ -51,7 +55,10 @@ fn every_acknowledged_write_outlives_a_killed_writer() {
         let key = |line: String| line.split_once(WRITTEN).map(|(_, key)| String::from(key));
         acknowledged.extend(output.by_ref().filter_map(key).take(lines));
         child.kill().unwrap();
-        child.wait().unwrap();
+        let status = child.wait().unwrap();
+        // It writes without an end, so that nothing else ends it.
+        assert_eq!(status.signal(), Some(SIGKILL), "{status}");
+        assert_eq!(acknowledged.len(), lines, "launch {launch}: {acknowledged:?}");
         // What it printed before it died counts too.
         acknowledged.extend(output.filter_map(key));
 
