@@ -56,8 +56,8 @@ pub(crate) const LAYERS: &[Layer] = &[
 /// The siblings that any crate's tests may use beside those of its layer.
 const FOR_TESTS: &[&str] = &["trace-store-memory", DISK_STORE, "trace-testkit"];
 
-/// Any store with a driver: `trace-store-` and the name of a ledger of `[workspace.metadata.ledgers]`. Another one needs
-/// no line here.
+/// Any store with a driver: `trace-store-` and the name of a ledger of `[workspace.metadata.ledgers]`. Another one
+/// needs no line here.
 const DISK_STORE: &str = "trace-store-*";
 
 /// Crates from outside that only the named members may use, but in tests.

@@ -1,8 +1,8 @@
 //! The tasks of this workspace: everything that CI checks, and what a developer runs by hand.
 //!
-//! One file per task: [`ci`], [`fix`], [`mod@bench`], [`advisories`]. The checks that `ci` makes itself are pure functions
-//! from a [`workspace::Workspace`] to problems: [`tidy`], [`layers`], [`purity`], [`manifests`]; [`licences`] is one
-//! from the list of packages. `mistakes` (tests) applies each forbidden mistake and sees it refused.
+//! One file per task: [`ci`], [`fix`], [`mod@bench`], [`advisories`]. The checks that `ci` makes itself are pure
+//! functions from a [`workspace::Workspace`] to problems: [`tidy`], [`layers`], [`purity`], [`manifests`]; [`licences`]
+//! is one from the list of packages. `mistakes` (tests) applies each forbidden mistake and sees it refused.
 
 mod advisories;
 mod bench;

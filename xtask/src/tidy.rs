@@ -6,6 +6,9 @@ use crate::workspace::{Problem, Workspace};
 /// The most lines that a Rust file may have.
 const MOST_LINES: usize = 600;
 
+/// The most columns of a comment, which rustfmt leaves as it is. Tables and addresses cannot be wrapped.
+const MOST_COLUMNS: usize = 120;
+
 /// What no Rust file holds, as words of code, and what to do instead.
 const FORBIDDEN: &[(&str, &str)] = &[
     ("todo !", "`todo!`: finish it, or leave it out"),
@@ -38,6 +41,13 @@ fn check_rust_file(path: &str, text: &str) -> Vec<Problem> {
     let unfinished = concat!("FIX", "ME");
     for (index, _) in text.lines().enumerate().filter(|(_, line)| line.contains(unfinished)) {
         problems.push(Problem::at_line(path, index + 1, format!("`{unfinished}`: mend it, or file it")));
+    }
+    let is_long = |line: &str| {
+        let line_is_comment = line.trim_start().starts_with("//");
+        line_is_comment && line.chars().count() > MOST_COLUMNS && !line.contains("| ") && !line.contains("://")
+    };
+    for (index, _) in text.lines().enumerate().filter(|(_, line)| is_long(line)) {
+        problems.push(Problem::at_line(path, index + 1, format!("the comment is longer than {MOST_COLUMNS} columns")));
     }
     let source = match Source::parse(text) {
         Ok(source) => source,

@@ -68,8 +68,8 @@ impl Claims {
 
     /// Claims many ranges for one owner, and tells whether there were unclaimed bytes in any.
     ///
-    /// The ranges come from left to right and do not overlap. They are claimed as if one by one, but all gaps are walked
-    /// through once where that is less work than to look each range's gap up.
+    /// The ranges come from left to right and do not overlap. They are claimed as if one by one, but all gaps are
+    /// walked through once where that is less work than to look each range's gap up.
     pub fn claim_each(&mut self, ranges: Vec<Range<usize>>, owner: usize) -> bool {
         let before = self.claims.len();
         if ranges.len() < self.gaps.len() / 8 {

@@ -117,7 +117,8 @@ impl OwnLedger {
         Self { home: home.clone(), kind: kind_of(home) }
     }
 
-    /// Tells whether the home has another ledger since, or is about to have one: what is written to the old one is lost.
+    /// Tells whether the home has another ledger since, or is about to have one: what is written to the old one is
+    /// lost.
     pub(crate) fn has_moved(&self) -> bool {
         self.kind.is_some() && (self.home.is_moving() || kind_of(&self.home) != self.kind)
     }
@@ -221,9 +222,9 @@ pub fn open_ledger(config: &LedgerConfig) -> Result<Arc<dyn Ledger>, OpenError> 
 /// on: [`move_ledger`](crate::reindex::move_ledger) moves the rows. A memory ledger opens any home, is filled from its
 /// artifacts, and changes nothing about it. A file ledger is opened as it is; what it lacks, [`reindex`] brings.
 ///
-/// What the home says about itself is asked only where it matters: not for a memory ledger that is wanted. A file ledger
-/// that is wanted is opened also where `home.json` is damaged, which stays as it is, but not where a newer version wrote
-/// it.
+/// What the home says about itself is asked only where it matters: not for a memory ledger that is wanted. A file
+/// ledger that is wanted is opened also where `home.json` is damaged, which stays as it is, but not where a newer
+/// version wrote it.
 ///
 /// # Errors
 ///

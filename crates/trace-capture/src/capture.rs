@@ -322,8 +322,8 @@ impl Capture {
         self.record(|| Input::Stream(event));
     }
 
-    /// Records a result that an interpreter understood; `raw` is where it was read. It ends neither turn nor launch, and
-    /// its cost is for display: the interpreter reports it as usage too.
+    /// Records a result that an interpreter understood; `raw` is where it was read. It ends neither turn nor launch,
+    /// and its cost is for display: the interpreter reports it as usage too.
     pub fn record_result(
         &self,
         status: Outcome,

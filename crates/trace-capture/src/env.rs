@@ -152,8 +152,8 @@ impl CaptureEnv {
     /// # Errors
     ///
     /// [`CaptureError::Reserve`] if the ledger does not take it, above all because another one waits for the run;
-    /// [`CaptureError::NoLedger`] if the ledger is not the home's own: it could not be opened, see [`Rows::Deferred`], or
-    /// the home is or was moved to another one. Whether it was reserved is not known if that happened just now.
+    /// [`CaptureError::NoLedger`] if the ledger is not the home's own: it could not be opened, see [`Rows::Deferred`],
+    /// or the home is or was moved to another one. Whether it was reserved is not known if that happened just now.
     pub async fn reserve(
         &self,
         control: Control,
@@ -199,8 +199,8 @@ impl CaptureEnv {
     ///
     /// # Errors
     ///
-    /// [`CaptureError::Release`] if there is none, its launch has begun, or the ledger fails; [`CaptureError::NoLedger`]
-    /// as of [`reserve`](Self::reserve).
+    /// [`CaptureError::Release`] if there is none, its launch has begun, or the ledger fails;
+    /// [`CaptureError::NoLedger`] as of [`reserve`](Self::reserve).
     pub async fn release(&self, control_run: &ControlRunId) -> Result<(), CaptureError> {
         self.own_ledger()?.release(control_run).await.map_err(CaptureError::Release)?;
         self.check_own()

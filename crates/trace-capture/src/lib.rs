@@ -2,8 +2,8 @@
 //!
 //! A harness that embeds Trace needs this crate alone. It opens a [`Home`] and a ledger, makes one [`CaptureEnv`] of
 //! them, and begins a [`Capture`] for each launch of an agent; the example is there. [`LedgerConfig`] chooses the
-//! ledger, [`PromptBuilder`] and [`PreparedTurnContext`] say where each byte of a prompt came from, and [`intake::exec`]
-//! runs an agent under capture.
+//! ledger, [`PromptBuilder`] and [`PreparedTurnContext`] say where each byte of a prompt came from, and
+//! [`intake::exec`] runs an agent under capture.
 //!
 //! # What is where
 //!

@@ -5,8 +5,8 @@
 //! so that a ledger that does not answer keeps nothing else from happening.
 //!
 //! `live` is a launch as handles and thread share it, `thread` the loop, `lookups` what is asked before a launch under
-//! control begins, `boundaries` what opens and ends launches and turns, `nesting` whose session is seen, and `index` what
-//! the ledger is behind with. The thread gets its work in the order in which it was asked for.
+//! control begins, `boundaries` what opens and ends launches and turns, `nesting` whose session is seen, and `index`
+//! what the ledger is behind with. The thread gets its work in the order in which it was asked for.
 
 mod boundaries;
 mod index;

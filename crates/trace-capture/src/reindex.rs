@@ -1,7 +1,7 @@
 //! Artifacts to rows: the ledger of a home brought in line with its files.
 //!
-//! The rows of a launch are the [`fold`](trace_model::fold) over its files, the same one that its recorder ran while the
-//! launch was written; so a ledger may be deleted at any time. `deferred` brings in what a recorder could not, and
+//! The rows of a launch are the [`fold`](trace_model::fold) over its files, the same one that its recorder ran while
+//! the launch was written; so a ledger may be deleted at any time. `deferred` brings in what a recorder could not, and
 //! `moving` changes the kind of a home's ledger.
 
 mod deferred;
@@ -111,8 +111,8 @@ pub enum ReindexError {
 /// Rows of a launch whose folder is not there stay, and are told: nothing is lost that no file can bring back.
 ///
 /// A launch that cannot be read, or whose rows contradict those of another, is noted and does not keep the rest from
-/// being indexed. One whose writer lives is indexed only if the ledger does not know it: else its writer keeps its rows,
-/// and is ahead of what can be read here.
+/// being indexed. One whose writer lives is indexed only if the ledger does not know it: else its writer keeps its
+/// rows, and is ahead of what can be read here.
 ///
 /// Files are read on the thread that polls the future.
 ///

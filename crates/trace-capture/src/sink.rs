@@ -2,8 +2,8 @@
 //!
 //! Whatever a launch records comes from a harness or an agent: its labels, its prompts with their assets, every step of
 //! the exchange, every byte of output. Each passes here once, before anything is decided about it, hashed or written.
-//! The recorder takes [`Passed`] values only, and only this module makes them, so nothing can go around it. A rule about
-//! what may be on record belongs here and nowhere else. Today everything passes as it is, byte for byte.
+//! The recorder takes [`Passed`] values only, and only this module makes them, so nothing can go around it. A rule
+//! about what may be on record belongs here and nowhere else. Today everything passes as it is, byte for byte.
 
 use trace_attribution::PreparedTurnContext;
 use trace_model::control::Reservation;

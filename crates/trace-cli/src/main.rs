@@ -1,7 +1,7 @@
 //! The `trace` command: a flight recorder and context profiler for coding agents.
 //!
-//! [`args`] is the grammar of the command line, [`commands`] has one file for each command, [`render`] turns values into
-//! text and JSON, and [`environment`] alone reads the environment. What is recorded and how is the library's part.
+//! [`args`] is the grammar of the command line, [`commands`] has one file for each command, [`render`] turns values
+//! into text and JSON, and [`environment`] alone reads the environment. What is recorded and how is the library's part.
 
 mod app;
 mod args;

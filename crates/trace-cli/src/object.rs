@@ -7,8 +7,8 @@ use serde::{
     de::{MapAccess, Visitor, value::MapAccessDeserializer},
 };
 
-/// A value that is written as an object. By itself serde also takes an array of the fields' values, in the order of their
-/// declaration: nobody means that.
+/// A value that is written as an object. By itself serde also takes an array of the fields' values, in the order of
+/// their declaration: nobody means that.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Object<T>(pub(crate) T);
 

@@ -61,8 +61,8 @@ impl Store {
         found.ok_or_else(|| LedgerError::not_found(Entity::Launch, suffix)).advise(see_list)
     }
 
-    /// Returns the id of the launch of that name. A whole id is taken at its word: what others say about a launch can be
-    /// asked for without it.
+    /// Returns the id of the launch of that name. A whole id is taken at its word: what others say about a launch can
+    /// be asked for without it.
     pub(crate) fn launch_id(&self, name: &LaunchName) -> anyhow::Result<LaunchId> {
         match format!("{}{name}", LaunchId::PREFIX).parse() {
             Ok(whole) => Ok(whole),

@@ -65,8 +65,8 @@ pub trait Ledger: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// `AlreadyExists` if its launch has a reservation. For one that waits also if the launch is here, or if its control
-    /// run has another one that waits. Nothing is written then.
+    /// `AlreadyExists` if its launch has a reservation. For one that waits also if the launch is here, or if its
+    /// control run has another one that waits. Nothing is written then.
     async fn reserve(&self, reservation: &Reservation) -> Result<(), LedgerError>;
 
     /// Gives up the reservation that [`reservation`](Self::reservation) answers. One that was given up stays so.

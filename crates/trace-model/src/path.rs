@@ -7,8 +7,8 @@ use crate::{ModelError, text_enum::serde_as_text};
 
 /// A path relative to the `traces` folder of a home: `/`-separated, without `.`, `..`, empty parts or NUL.
 ///
-/// Nothing else is a path in a row, so a row can never name a file outside of the folder. Links are not followed when it
-/// is opened; that is the file layer's part of the promise.
+/// Nothing else is a path in a row, so a row can never name a file outside of the folder. Links are not followed when
+/// it is opened; that is the file layer's part of the promise.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ArtifactPath(String);
 

@@ -41,8 +41,8 @@ impl Totals {
     /// * A record whose numbers are a lower bound is covered by an exact remainder of the same launch in its own or a
     ///   later turn, if that is among the records: the remainder holds what the record lacks. Turn ids of one launch
     ///   ascend. A remainder that is a lower bound itself is covered by nothing: its process stated no whole total.
-    /// * The requests are unknown where a record that is no single request holds prompt tokens, or does not know whether
-    ///   it does: there were, or may have been, requests that no record shows.
+    /// * The requests are unknown where a record that is no single request holds prompt tokens, or does not know
+    ///   whether it does: there were, or may have been, requests that no record shows.
     pub fn of(rows: &[UsageRow]) -> Self {
         let counted = || rows.iter().filter(|row| row.replay_of.is_none()).map(|row| &row.record);
         let sum = |class: fn(&UsageRecord) -> Option<u64>| add_known(counted().map(class));

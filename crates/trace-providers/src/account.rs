@@ -8,8 +8,9 @@
 //!
 //! * Models are compared by their name without its `[…]` suffix. A record whose model is in no total counts as one of
 //!   the main agent's model.
-//! * `trace_model::fold` takes what a request adds after a total out of that total's remainder, if the request was first
-//!   seen in the turn of the total or before. The account does the same, so that it knows what the records add up to.
+//! * `trace_model::fold` takes what a request adds after a total out of that total's remainder, if the request was
+//!   first seen in the turn of the total or before. The account does the same, so that it knows what the records add up
+//!   to.
 //! * A total that is less than the one before it is that of a new process, which counts from zero.
 
 use alloc::{
@@ -25,7 +26,8 @@ use trace_model::{
     words::{Grain, Quality},
 };
 
-/// What adds up: the four classes of tokens (input, cache read, cache write, output), and how much of the output is thinking.
+/// What adds up: the four classes of tokens (input, cache read, cache write, output), and how much of the output is
+/// thinking.
 pub(crate) type Figures = [Option<u64>; 5];
 
 /// Nothing was spent; whether any of it would have been thinking is not known.
@@ -254,8 +256,9 @@ impl Account {
     /// * Where there is no running total, the figure for the turn leaves out subagents and side requests. So the
     ///   remainder is what this figure holds beyond the main agent's requests of the turn, and a lower bound.
     /// * Where the records add up to more than the total, they stay what they are and are a lower bound.
-    /// * So they are where the total leaves something out, where a figure of it cannot be read or is missing, and where the total is that of a new
-    ///   process and an earlier turn was left without one: which of the two spent the requests is not known.
+    /// * So they are where the total leaves something out, where a figure of it cannot be read or is missing, and where
+    ///   the total is that of a new process and an earlier turn was left without one: which of the two spent the
+    ///   requests is not known.
     pub(crate) fn settle(&mut self, statement: Statement) -> Settled {
         self.statements += 1;
         let main_model = statement.main_model;

@@ -2,7 +2,8 @@
 //!
 //! * [`stream`]: what `claude -p --output-format stream-json --verbose` prints, with and without
 //!   `--include-partial-messages`; what each line means.
-//! * [`agents`], [`prompts`], [`replies`], [`result`]: who speaks, what was asked, what a request cost, what a turn cost.
+//! * [`agents`], [`prompts`], [`replies`], [`result`]: who speaks, what was asked, what a request cost, what a turn
+//!   cost.
 //! * [`content`]: blocks of content to items.
 //!
 //! "Measured" in these files means: found in recordings of real clients.

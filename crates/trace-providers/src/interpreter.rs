@@ -30,7 +30,8 @@ pub trait Interpreter: fmt::Debug + Send {
     fn finish(&mut self, out: &mut Vec<Observation>);
 }
 
-/// Returns an interpreter for what the provider prints in its JSON mode, or `None` for one whose output is kept raw only.
+/// Returns an interpreter for what the provider prints in its JSON mode, or `None` for one whose output is kept raw
+/// only.
 ///
 /// `start` is what the command tells about the provider's session: [`SessionStart::of_command`].
 pub fn interpreter_for(provider: &Provider, start: SessionStart) -> Option<Box<dyn Interpreter>> {

@@ -1,7 +1,7 @@
 //! JSON that is looked at and not built.
 //!
-//! A line may be tens of megabytes, nested without end, or have a field of an unexpected type. So no tree is built of it
-//! and no type is imposed on the whole: a value is its text, known to be well-formed, and a field is looked up by
+//! A line may be tens of megabytes, nested without end, or have a field of an unexpected type. So no tree is built of
+//! it and no type is imposed on the whole: a value is its text, known to be well-formed, and a field is looked up by
 //! running over that text. That takes no memory, does not recurse, and one odd field spoils no other.
 
 use alloc::{borrow::Cow, string::String};

@@ -64,8 +64,8 @@ fn program(word: &str) -> &str {
 
 /// Whether a command begins a session of the provider or goes on with one.
 ///
-/// It matters where a provider counts what a session spends over all of its processes: what the session had spent before
-/// stands in no output of the process. Of the providers that are interpreted, Codex alone counts so.
+/// It matters where a provider counts what a session spends over all of its processes: what the session had spent
+/// before stands in no output of the process. Of the providers that are interpreted, Codex alone counts so.
 ///
 /// It is a guess, and a wrong one costs this:
 ///
@@ -73,8 +73,8 @@ fn program(word: &str) -> &str {
 ///   usage of the launch a lower bound.
 /// * A session that is taken for [`New`](Self::New) and was there before: all that it had spent before is counted as
 ///   spent by its first turn, and as exact. So it is where a wrapper resumes a thread and its command line does not say
-///   so: a program or script of one's own, `make`, `npm run`. An output that is only repeated (`cat run.jsonl`) looks the
-///   same, and is exact.
+///   so: a program or script of one's own, `make`, `npm run`. An output that is only repeated (`cat run.jsonl`) looks
+///   the same, and is exact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum SessionStart {
     /// The session begins, as far as is known.
@@ -88,9 +88,9 @@ impl SessionStart {
     /// Returns what the command tells. Its first word is the program, which tells nothing.
     ///
     /// Codex resumes with the word `resume` (`codex exec resume ID`, `codex exec --json resume --last`), which it takes
-    /// for its command wherever a prompt could stand. A program that is no provider's may hand it on, so the word counts
-    /// there, too, and also inside of an argument, which may be a script. Should it have been another word than Codex's
-    /// command, then less is known of the usage than could be.
+    /// for its command wherever a prompt could stand. A program that is no provider's may hand it on, so the word
+    /// counts there, too, and also inside of an argument, which may be a script. Should it have been another word than
+    /// Codex's command, then less is known of the usage than could be.
     ///
     /// ```
     /// use trace_providers::recognise::SessionStart;

@@ -97,8 +97,8 @@ fn salvage<'a>(text: &'a str, is_record: fn(Json<'_>) -> bool, each: &mut dyn Fn
 /// Returns the text with each escaped half of a surrogate pair replaced by the escape of U+FFFD, and the place of the
 /// first one; `None` if there is none.
 ///
-/// JavaScript writes such halves where it cuts a string; they are no characters. An escape is six bytes long either way,
-/// so all places stay.
+/// JavaScript writes such halves where it cuts a string; they are no characters. An escape is six bytes long either
+/// way, so all places stay.
 fn without_lone_surrogates(text: &str) -> Option<(String, usize)> {
     // Most lines have many escapes and none of these.
     memmem::find(text.as_bytes(), b"\\u")?;

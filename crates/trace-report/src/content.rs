@@ -68,7 +68,8 @@ fn as_text<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error
 }
 
 impl<'a> ContentReport<'a> {
-    /// Returns the report of a launch; `read` returns the bytes of a turn's prompt, or `None` if there is no such prompt.
+    /// Returns the report of a launch; `read` returns the bytes of a turn's prompt, or `None` if there is no such
+    /// prompt.
     ///
     /// Every prompt is held against the hashes of its assets, which tile it, and has to be text.
     ///

@@ -77,8 +77,8 @@ pub struct TurnParts {
 }
 
 impl LaunchReport {
-    /// Returns the report of a launch: its row, the launches that it started, its turns by ordinal, and all of its usage
-    /// records.
+    /// Returns the report of a launch: its row, the launches that it started, its turns by ordinal, and all of its
+    /// usage records.
     pub fn new(
         launch: Launch,
         children: Vec<LaunchId>,

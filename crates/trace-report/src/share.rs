@@ -4,9 +4,9 @@ use alloc::{vec, vec::Vec};
 
 /// Returns the share of each part in thousandths; they add up to exactly 1000.
 ///
-/// Each part gets its share rounded down, and the thousandths that are left go to the parts with the largest remainders,
-/// of equal ones to the earlier part. So no share is off by a whole thousandth, and equal parts differ by at most one.
-/// Parts that are all zero have no shares: `None`.
+/// Each part gets its share rounded down, and the thousandths that are left go to the parts with the largest
+/// remainders, of equal ones to the earlier part. So no share is off by a whole thousandth, and equal parts differ by
+/// at most one. Parts that are all zero have no shares: `None`.
 ///
 /// # Panics
 ///

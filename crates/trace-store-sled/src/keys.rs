@@ -8,9 +8,10 @@
 //!   before 1970 come first.
 //! * `flag`: one byte, 0 or 1.
 //! * `digits`: the 32 hexadecimal digits of a launch's id, the last one first.
-//! * `text`: its UTF-8, with `00 02` for each NUL, and `00 01` behind it: a text comes right before those that it is the
-//!   beginning of, and no text is the beginning of another one's bytes. Of a long text only the first [`LONGEST_TEXT`]
-//!   bytes are there, and behind them, instead of `00 01`, `00 03` and the 64 hexadecimal digits of its SHA-256.
+//! * `text`: its UTF-8, with `00 02` for each NUL, and `00 01` behind it: a text comes right before those that it is
+//!   the beginning of, and no text is the beginning of another one's bytes. Of a long text only the first
+//!   [`LONGEST_TEXT`] bytes are there, and behind them, instead of `00 01`, `00 03` and the 64 hexadecimal digits of
+//!   its SHA-256.
 //!
 //! | tree | key | value |
 //! |---|---|---|
@@ -225,8 +226,8 @@ pub(crate) fn end_of_id(suffix: &IdSuffix) -> Key {
     Key::default().digits(suffix.as_str())
 }
 
-/// Returns the key of a row in [`Tree::Launches`] and [`Tree::Reservations`], and the beginning of those of the launch's
-/// rows in [`Tree::Turns`] and [`Tree::Usage`].
+/// Returns the key of a row in [`Tree::Launches`] and [`Tree::Reservations`], and the beginning of those of the
+/// launch's rows in [`Tree::Turns`] and [`Tree::Usage`].
 pub(crate) fn launch(launch: LaunchId) -> Key {
     Key::default().launch(launch)
 }

@@ -1,7 +1,8 @@
 //! Files in memory that fail, tear and forget on demand.
 //!
 //! [`SimulatedFiles`] keeps the contract of [`FileEffects`], and promises as little as that allows: what was not synced
-//! is gone after a power cut, a failed write may leave a piece behind, and data whose sync failed never reaches the disk.
+//! is gone after a power cut, a failed write may leave a piece behind, and data whose sync failed never reaches the
+//! disk.
 
 mod disk;
 mod handle;

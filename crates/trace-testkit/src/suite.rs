@@ -25,8 +25,9 @@ pub mod writes;
 /// Makes one `#[test]` per rule of the contract, and one that compares random calls with the memory ledger.
 ///
 /// `open` is a `fn(&Path) -> Arc<dyn Ledger>`: it opens the ledger in a folder, which is empty at first. Where the
-/// ledger outlives its handles, `reopens` adds the rules of durability, and steps that open it again. Where only one may
-/// have it open at a time, `exclusive` does so; `open` is a `fn(&Path) -> Result<Arc<dyn Ledger>, LedgerError>` then.
+/// ledger outlives its handles, `reopens` adds the rules of durability, and steps that open it again. Where only one
+/// may have it open at a time, `exclusive` does so; `open` is a `fn(&Path) -> Result<Arc<dyn Ledger>, LedgerError>`
+/// then.
 ///
 /// ```
 /// use std::{path::Path, sync::Arc};

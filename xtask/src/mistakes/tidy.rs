@@ -19,6 +19,14 @@ fn a_file_has_at_most_600_lines() {
 }
 
 #[test]
+fn a_comment_has_at_most_120_columns() {
+    let line = |columns: usize| format!("    /// {}\nfn f() {{}}\n", "é".repeat(columns - 8));
+    check_source(&line(120), &[]);
+    check_source(&line(121), &[":1: the comment is longer than 120 columns"]);
+    check_source(&format!("/// | a | {} |\nfn f() {{}}\n", "b".repeat(120)), &[]);
+}
+
+#[test]
 fn nothing_is_left_unfinished() {
     check_source("fn f() {\n    todo!()\n}\n", &[":2: `todo!`: finish it, or leave it out"]);
     check_source("fn f() {\n    unimplemented!()\n}\n", &[":2: `unimplemented!`: finish it, or leave it out"]);

@@ -1,8 +1,8 @@
 //! What attribution costs beside its floor: one direct count of the same text by the same encoder, and one SHA-256.
 //!
 //! Prints one JSON object a line, as `cargo xtask bench` reads them. All times of one ratio are taken in turns, in the
-//! same run, as the time that the thread has a processor, and the best of each is used: what else the machine does makes
-//! a run slower, never faster.
+//! same run, as the time that the thread has a processor, and the best of each is used: what else the machine does
+//! makes a run slower, never faster.
 
 #![expect(clippy::disallowed_macros, reason = "a benchmark prints")]
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads its arguments and what the kernel says of it")]

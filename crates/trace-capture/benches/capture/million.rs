@@ -1,7 +1,7 @@
 //! A launch of a million events: what its writer and its reader take of memory and time.
 //!
-//! Each runs in a process of its own, whose peak the kernel knows. Time is that of the processor, in all of its threads:
-//! a launch of this size takes seconds, in which the rest of the machine does not stand still.
+//! Each runs in a process of its own, whose peak the kernel knows. Time is that of the processor, in all of its
+//! threads: a launch of this size takes seconds, in which the rest of the machine does not stand still.
 
 use std::{env, fs, path::Path, process::Command, time::Duration};
 

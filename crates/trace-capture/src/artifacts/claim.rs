@@ -31,13 +31,13 @@ pub(crate) struct Claim {
 }
 
 impl Home {
-    /// Claims the id of the launch. Whoever claimed it and died, or removed what it had published, does not stand against
-    /// it.
+    /// Claims the id of the launch. Whoever claimed it and died, or removed what it had published, does not stand
+    /// against it.
     ///
     /// # Errors
     ///
-    /// [`ArtifactError::AlreadyExists`] if another launch of that id is published or begins; [`ArtifactError::Io`] if the
-    /// claim cannot be made. Nothing is left behind then.
+    /// [`ArtifactError::AlreadyExists`] if another launch of that id is published or begins; [`ArtifactError::Io`] if
+    /// the claim cannot be made. Nothing is left behind then.
     pub(crate) fn claim(&self, header: &LaunchHeader) -> Result<Claim, ArtifactError> {
         if self.ensure_dir(Path::new(RESERVED))? {
             self.sync_dir(Path::new(""))?;

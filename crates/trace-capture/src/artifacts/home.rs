@@ -254,8 +254,8 @@ impl Home {
     ///
     /// # Errors
     ///
-    /// [`ArtifactError::FutureVersion`] if a newer version wrote the header, [`ArtifactError::Malformed`] if it makes no
-    /// sense, [`ArtifactError::Misplaced`] if it names another folder, [`ArtifactError::Io`] if it cannot be read.
+    /// [`ArtifactError::FutureVersion`] if a newer version wrote the header, [`ArtifactError::Malformed`] if it makes
+    /// no sense, [`ArtifactError::Misplaced`] if it names another folder, [`ArtifactError::Io`] if it cannot be read.
     pub fn open_launch(&self, dir: &ArtifactPath) -> Result<LaunchDir, ArtifactError> {
         LaunchDir::open(self.clone(), dir.clone())
     }

@@ -83,8 +83,8 @@ impl LaunchFiles {
     ///
     /// # Errors
     ///
-    /// [`ArtifactError::AlreadyExists`] if the launch was published meanwhile; [`ArtifactError::Io`] if something cannot
-    /// be synced or renamed. [`discard`](Self::discard) the files then.
+    /// [`ArtifactError::AlreadyExists`] if the launch was published meanwhile; [`ArtifactError::Io`] if something
+    /// cannot be synced or renamed. [`discard`](Self::discard) the files then.
     pub fn publish(&mut self) -> Result<(), ArtifactError> {
         for file in self.append_files() {
             file.sync_new()?;
@@ -115,8 +115,8 @@ impl LaunchFiles {
     ///
     /// # Errors
     ///
-    /// [`AppendError`] if the event is not in the file. The next one may be appended all the same: it never stands behind
-    /// a piece of this one.
+    /// [`AppendError`] if the event is not in the file. The next one may be appended all the same: it never stands
+    /// behind a piece of this one.
     pub fn append(&mut self, line: &[u8]) -> Result<(), AppendError> {
         debug_assert!(line.ends_with(b"\n"), "an event is a whole line");
         self.conversation.append(line)
@@ -146,7 +146,8 @@ impl LaunchFiles {
     ///
     /// # Errors
     ///
-    /// [`AppendError::Torn`] if a file ends in a piece of a record that cannot be cut off: it is not what its hash says.
+    /// [`AppendError::Torn`] if a file ends in a piece of a record that cannot be cut off: it is not what its hash
+    /// says.
     pub fn file_hashes(&mut self) -> Result<Vec<FileHash>, AppendError> {
         let raw = self.raw.iter_mut().flat_map(|raw| [&mut raw.stdout, &mut raw.stderr, &mut raw.index]);
         raw.chain([&mut self.conversation]).try_for_each(AppendFile::cut_if_torn)?;

@@ -29,8 +29,8 @@ struct Writer<'a> {
 
 /// Makes the lease of a folder, locks it and says in it who writes.
 ///
-/// It is `AlreadyExists` if another writer has claimed the folder: it made a lease first, or locked this one before this
-/// one was locked, or moved the folder away.
+/// It is `AlreadyExists` if another writer has claimed the folder: it made a lease first, or locked this one before
+/// this one was locked, or moved the folder away.
 pub(super) fn create(home: &Home, folder: &Path, host: Option<&str>) -> Result<Box<dyn FileHandle>, ArtifactError> {
     let path = folder.join(LEASE);
     let is_anothers = || ArtifactError::AlreadyExists { path: home.full(&path) };

@@ -13,8 +13,8 @@ use super::{
 
 /// The folder of a launch, held by its lease.
 ///
-/// It is filled as `.<launch>.staging` and then renamed, so that nobody ever sees a published folder that lacks something.
-/// Dropped before it is published, it leaves nothing behind.
+/// It is filled as `.<launch>.staging` and then renamed, so that nobody ever sees a published folder that lacks
+/// something. Dropped before it is published, it leaves nothing behind.
 #[derive(Debug)]
 pub(super) struct StagedFolder {
     home: Home,

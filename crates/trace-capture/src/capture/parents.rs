@@ -57,13 +57,14 @@ impl fmt::Display for IgnoredVariable {
 }
 
 impl Parents {
-    /// Returns what a launch is part of that is started in the running turn of this one. A disabled capture says nothing.
+    /// Returns what a launch is part of that is started in the running turn of this one. A disabled capture says
+    /// nothing.
     pub fn beneath(capture: &Capture) -> Self {
         Self { run_id: capture.run_id(), launch_id: capture.launch_id(), turn_id: capture.running_turn() }
     }
 
-    /// Reads what the recorder around this process says; `variable` looks a variable of the environment up. What makes no
-    /// sense is ignored and told.
+    /// Reads what the recorder around this process says; `variable` looks a variable of the environment up. What makes
+    /// no sense is ignored and told.
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> (Self, Vec<IgnoredVariable>) {
         let mut ignored = Vec::new();
         let text = |name| variable(name).filter(|text| !text.is_empty());

@@ -60,8 +60,8 @@ impl Labels {
         }
     }
 
-    /// Returns the labels of a launch that is started in the running turn of this one: those of this one, with it as the
-    /// parent. A disabled capture has none.
+    /// Returns the labels of a launch that is started in the running turn of this one: those of this one, with it as
+    /// the parent. A disabled capture has none.
     ///
     /// A process that the agent is started in by this one may be given an id of its own:
     /// `Labels { process_id, ..labels }`.

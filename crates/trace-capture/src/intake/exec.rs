@@ -81,8 +81,8 @@ pub struct Exec {
     pub input: AgentInput,
     /// Where its output goes.
     pub outputs: Outputs,
-    /// The provider whose rules the output is read by; `None` for the one that the command names, if it has rules, else to
-    /// find that out from the output.
+    /// The provider whose rules the output is read by; `None` for the one that the command names, if it has rules, else
+    /// to find that out from the output.
     pub provider: Option<Provider>,
 }
 
@@ -249,8 +249,8 @@ impl Exec {
         let process = Arc::new(Process::new(news));
         let _forwarding = signals::forward_to(&process).map_err(ExecError::NotStarted)?;
         input.connect(&mut command).map_err(ExecError::NotStarted)?;
-        // On every way out of the closure the command is dropped first, and with it the pipes' writing ends: the threads
-        // that the scope waits for find the end of what they read.
+        // On every way out of the closure the command is dropped first, and with it the pipes' writing ends: the
+        // threads that the scope waits for find the end of what they read.
         thread::scope(move |scope| {
             let reading = match launch {
                 None => Reading::default(),

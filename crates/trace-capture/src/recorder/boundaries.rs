@@ -232,8 +232,8 @@ impl Thread {
         self.index.wait_for(live, Instant::now(), reply);
     }
 
-    /// Notes that the files of the launch are not where they were made, if so: an open file can be written to long after
-    /// it was removed, and what is written so is lost.
+    /// Notes that the files of the launch are not where they were made, if so: an open file can be written to long
+    /// after it was removed, and what is written so is lost.
     fn look_for(&self, live: &Live) {
         if self.parts.home.open_launch(&live.dir).is_err_and(|error| error.is_not_found()) {
             live.take_trouble("the files of the launch were removed while it was recorded");

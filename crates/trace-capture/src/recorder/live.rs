@@ -246,7 +246,8 @@ impl Live {
         }
     }
 
-    /// Returns the launch beneath this one that owns the session, if one does. Nothing is locked while it is looked for.
+    /// Returns the launch beneath this one that owns the session, if one does. Nothing is locked while it is looked
+    /// for.
     pub(crate) fn session_owner(&self, session: &str, raw_bytes: u64) -> Option<LaunchId> {
         let (known, seen) = self.with_writer(|writer| (writer.beneath.get(session).copied(), writer.seen))?;
         if known.is_some() {

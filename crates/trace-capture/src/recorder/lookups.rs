@@ -1,7 +1,7 @@
 //! What the ledger is asked before a launch under control begins: which id it was promised.
 //!
-//! The questions are driven beside each other and beside everything else, so that a ledger that does not answer keeps no
-//! other launch from anything.
+//! The questions are driven beside each other and beside everything else, so that a ledger that does not answer keeps
+//! no other launch from anything.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},

@@ -40,9 +40,9 @@ use crate::{
 
 /// Run an agent and record it
 ///
-/// The agent keeps your terminal: what it shows there is not recorded. What goes to a pipe or a file is recorded byte by
-/// byte on its way, and understood if it is the JSON stream of a known provider. Standard output is the agent's alone:
-/// what Trace has to say goes to standard error.
+/// The agent keeps your terminal: what it shows there is not recorded. What goes to a pipe or a file is recorded byte
+/// by byte on its way, and understood if it is the JSON stream of a known provider. Standard output is the agent's
+/// alone: what Trace has to say goes to standard error.
 #[derive(Debug, Args)]
 pub(crate) struct ExecArgs {
     #[command(flatten)]
@@ -209,8 +209,9 @@ fn is_there(home: &Path, capture: &Capture) -> bool {
     found().is_some()
 }
 
-/// Opens the ledger, and tells whether rows are kept in it and whether it is the one that the home is looked at through.
-/// Without that one the artifacts are recorded all the same, and its rows are made from them when it is opened next.
+/// Opens the ledger, and tells whether rows are kept in it and whether it is the one that the home is looked at
+/// through. Without that one the artifacts are recorded all the same, and its rows are made from them when it is opened
+/// next.
 fn open_ledger(home: &Home, app: &App) -> anyhow::Result<(Arc<dyn Ledger>, Rows, bool)> {
     let wanted = app.global.ledger;
     match open_home_ledger(home, wanted) {
@@ -250,8 +251,8 @@ fn agent_was_not_started(error: &anyhow::Error) -> bool {
     !matches!(error.downcast_ref::<ExecError>(), Some(ExecError::Lost(_)))
 }
 
-/// Says how it went. What went wrong is always said; what was recorded is not said where nobody wants to hear of it, or,
-/// unless it is asked for, on a terminal that the agent drew on.
+/// Says how it went. What went wrong is always said; what was recorded is not said where nobody wants to hear of it,
+/// or, unless it is asked for, on a terminal that the agent drew on.
 fn tell(args: &ExecArgs, report: &ExecReport, recorded: Option<&RecordedLaunch>, app: &App) {
     for stream in &report.held_open {
         let text = format!("another process still holds the {stream} of the command; what it prints there now is lost");

@@ -21,9 +21,9 @@ use crate::{
 
 /// Bring the ledger in line with the recordings
 ///
-/// The recordings are the truth and the ledger is an index of them: what it says of launches may be deleted at any time,
-/// and this brings it back. Only reservations are in the ledger alone. Launches that are being recorded are left to their writers. Launches whose recordings are gone are told, and
-/// stay in the ledger.
+/// The recordings are the truth and the ledger is an index of them: what it says of launches may be deleted at any
+/// time, and this brings it back. Only reservations are in the ledger alone. Launches that are being recorded are left
+/// to their writers. Launches whose recordings are gone are told, and stay in the ledger.
 ///
 /// With `--ledger KIND`, the home is moved to a ledger of that kind: reservations and launches without a recording are
 /// copied from the old one, which is removed when the new one is whole.

@@ -12,17 +12,17 @@ use crate::{app::App, control, error::advised};
 
 /// Reserve a launch for a control run, and print its id
 ///
-/// For an orchestrator that has to know a launch before its agent starts. The next launch under control of that run, such
-/// as that of `trace exec --control`, takes it over: it has this id and starts at this time. One launch at a time waits
-/// for a control run.
+/// For an orchestrator that has to know a launch before its agent starts. The next launch under control of that run,
+/// such as that of `trace exec --control`, takes it over: it has this id and starts at this time. One launch at a time
+/// waits for a control run.
 #[derive(Debug, Args)]
 pub(crate) struct ReserveArgs {
     #[command(flatten)]
     format: FormatArgs,
     /// The file of what the orchestrator says of the launch, as a JSON object
     ///
-    /// Its keys are `run_id`, `home_id` and `containment` with `kind` and `id`, and if wanted `account_id`, `resume_token`
-    /// and `opaque_basis`. Trace keeps them with the launch and reads nothing but the run.
+    /// Its keys are `run_id`, `home_id` and `containment` with `kind` and `id`, and if wanted `account_id`,
+    /// `resume_token` and `opaque_basis`. Trace keeps them with the launch and reads nothing but the run.
     #[arg(long, value_name = "FILE")]
     control: PathBuf,
     /// The provider that is to be launched

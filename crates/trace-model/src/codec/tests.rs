@@ -1,5 +1,5 @@
-//! Unit tests of the codec. That every payload survives its line is shown where events are made, in the fold's tests and
-//! in the property test of `trace-testkit`'s strategies.
+//! Unit tests of the codec. That every payload survives its line is shown where events are made, in the fold's tests
+//! and in the property test of `trace-testkit`'s strategies.
 
 use std::{string::ToString, vec};
 

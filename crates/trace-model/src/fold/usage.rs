@@ -69,8 +69,9 @@ impl UsageFold {
     /// Takes what a record adds from the remainders that held it, and returns their keys.
     ///
     /// A running total covers the turn that it ended and all before it. A finer record that comes after the total was
-    /// stated is part of it: the total stays what the provider said, so the remainder becomes less, never negative. What
-    /// the first total did not hold, the next one does. Where no remainder is of the record's model, all are looked at.
+    /// stated is part of it: the total stays what the provider said, so the remainder becomes less, never negative.
+    /// What the first total did not hold, the next one does. Where no remainder is of the record's model, all are
+    /// looked at.
     fn lessen_remainders(&mut self, record: &UsageRecord, before: Option<&UsageReport>) -> Vec<String> {
         let model = record.report.model.as_deref().map(base_model);
         let mut holders: Vec<(bool, String)> = self

@@ -1,8 +1,8 @@
 //! Blocks of content to items of the exchange.
 //!
-//! A tool call is an item that starts on the `assistant` line and is completed by the `tool_result` on a `user` line, or,
-//! for tools that the server runs, by a `…_tool_result` block on a later `assistant` line. A call of the `Bash` tool is a
-//! command: its text is what a shell is given.
+//! A tool call is an item that starts on the `assistant` line and is completed by the `tool_result` on a `user` line,
+//! or, for tools that the server runs, by a `…_tool_result` block on a later `assistant` line. A call of the `Bash`
+//! tool is a command: its text is what a shell is given.
 
 use alloc::{string::String, vec};
 

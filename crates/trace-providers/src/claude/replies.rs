@@ -7,9 +7,9 @@
 //! * `message_delta`, only there with partial messages, has the true output; it is cumulative for its message, so it
 //!   replaces what was there before, and the last one counts. Only it tells how much of the output is thinking.
 //!
-//! The key of the record is the `message.id`. Transcripts of the same run have the same ids on their lines, so an import
-//! finds the same keys. Their `requestId`, which the stream calls `request_id`, is no part of the key: partial messages
-//! and some versions of the transcripts lack it, and one id never belongs to two requests of one launch.
+//! The key of the record is the `message.id`. Transcripts of the same run have the same ids on their lines, so an
+//! import finds the same keys. Their `requestId`, which the stream calls `request_id`, is no part of the key: partial
+//! messages and some versions of the transcripts lack it, and one id never belongs to two requests of one launch.
 
 use alloc::{format, string::String};
 

@@ -3,8 +3,8 @@
 //! * `modelUsage` is the running total of the process by model, subagents and side requests included; `total_cost_usd`
 //!   is one, too (anthropics/claude-code#83239; measured on a stream of two prompts). Its fields are in camel case;
 //!   the older snake case is read as well.
-//! * `usage` is that of the prompt alone and leaves subagents out (measured: the `subagent` recording has 2005 there for
-//!   a true 4010), so it only helps where an older client writes no `modelUsage`.
+//! * `usage` is that of the prompt alone and leaves subagents out (measured: the `subagent` recording has 2005 there
+//!   for a true 4010), so it only helps where an older client writes no `modelUsage`.
 //! * An error can come as `subtype` `success` with `is_error` true (measured: the `fail` recording), and an `error_…`
 //!   subtype is an error in any case.
 

@@ -9,8 +9,8 @@
 //! | `mcp_tool_call`, `collab_tool_call`, `web_search`, `todo_list` | a tool |
 //! | `error` | an error: a warning or a notice, such as that another model answers; nothing fails by it |
 //!
-//! Each line has the item as a whole, so nothing is remembered but how much of a command's output was told. An update of
-//! a to-do list tells the list as it is then; other updates tell nothing that the completed item would not.
+//! Each line has the item as a whole, so nothing is remembered but how much of a command's output was told. An update
+//! of a to-do list tells the list as it is then; other updates tell nothing that the completed item would not.
 //!
 //! A status that the client prints as `in_progress` on a completed item is that of an item that the end of its turn
 //! stopped; `declined` is a command that the client refused to run.

@@ -14,8 +14,8 @@
 //! * `turn.failed` states no usage, and a turn that was interrupted has no line at all. The next total holds what their
 //!   requests cost, but not what one did that was broken off. So they leave a lower bound behind that no total covers.
 //! * Only the thread itself is counted: what its subagents spend is in no line (`should_process_notification` in
-//!   `codex-rs/exec/src/lib.rs` lets only the thread's own figures pass). So totals after a `collab_tool_call` are lower
-//!   bounds.
+//!   `codex-rs/exec/src/lib.rs` lets only the thread's own figures pass). So totals after a `collab_tool_call` are
+//!   lower bounds.
 //!
 //! No line shows a request or names a model: their number is unknown, and the records have no model of their own.
 

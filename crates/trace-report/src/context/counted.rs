@@ -61,7 +61,8 @@ pub struct SourceShare {
     pub bytes: u64,
     /// Their tokens.
     pub tokens: u64,
-    /// Their part of all tokens in thousandths; the shares of all sources add up to 1000. Absent if there are no tokens.
+    /// Their part of all tokens in thousandths; the shares of all sources add up to 1000. Absent if there are no
+    /// tokens.
     pub share_per_mille: Option<u32>,
 }
 

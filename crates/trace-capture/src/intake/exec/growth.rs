@@ -8,8 +8,8 @@ use std::sync::{
 
 /// Returns the two ends of the way by which an interpretation learns of a record's growth.
 ///
-/// Only what the pump names is on record for good. The file may hold more for a moment: a piece of a chunk that could not
-/// be written whole, and is cut off again.
+/// Only what the pump names is on record for good. The file may hold more for a moment: a piece of a chunk that could
+/// not be written whole, and is cut off again.
 pub(super) fn growth() -> (Ring, Bell) {
     // The bell holds one message, which means that there is more: ringing it never waits.
     let (sender, receiver) = mpsc::sync_channel(1);

@@ -24,8 +24,8 @@ use crate::{Capture, PreparedTurnContext};
 /// The interpretation of one stream of one launch.
 ///
 /// What it has not read yet waits in the raw file, not in memory. So a slow interpretation costs the agent nothing and
-/// holds nothing, and a byte has the same offset here as in the record. Where nobody says whose stream it is, the record
-/// is read twice: once as far as it takes to recognise that, and then from its start.
+/// holds nothing, and a byte has the same offset here as in the record. Where nobody says whose stream it is, the
+/// record is read twice: once as far as it takes to recognise that, and then from its start.
 ///
 /// The sessions of launches beneath this one, which recorded the same bytes before they came here, are passed over.
 #[derive(Debug)]

@@ -36,8 +36,8 @@ pub(super) enum PumpEnd {
 
 /// What the pumps know about the agent's process.
 ///
-/// It is the reading end of a pipe, so that a pump can wait for it and for bytes at the same time. A byte in it says that
-/// the agent has exited; its end says that nothing shall be waited for any more.
+/// It is the reading end of a pipe, so that a pump can wait for it and for bytes at the same time. A byte in it says
+/// that the agent has exited; its end says that nothing shall be waited for any more.
 #[derive(Debug)]
 pub(super) struct ExitWatch(pub(super) PipeReader);
 
@@ -90,8 +90,8 @@ impl Patience {
 
 /// Passes a stream on until its end.
 ///
-/// `record` gets each chunk before anyone else sees it, in order; nothing else is called. When this returns, the reading
-/// end of the agent's pipe is closed.
+/// `record` gets each chunk before anyone else sees it, in order; nothing else is called. When this returns, the
+/// reading end of the agent's pipe is closed.
 pub(super) fn pump(tee: Tee, exit: &ExitWatch, mut record: impl FnMut(&[u8])) -> PumpEnd {
     let Tee { mut source, sink, .. } = tee;
     let mut patience = Patience::Endless;

@@ -1,8 +1,8 @@
 //! Waiting for the agent, and stopping when it does.
 //!
 //! A stop that is typed at the terminal reaches us and the agent alike. But an agent that reads single keys has to stop
-//! itself, and then the shell, which knows us alone, would wait for a command that does nothing. So we stop as well, and
-//! the shell has its terminal back; when it lets its job go on, both do.
+//! itself, and then the shell, which knows us alone, would wait for a command that does nothing. So we stop as well,
+//! and the shell has its terminal back; when it lets its job go on, both do.
 
 use std::{io, thread, time::Duration};
 

@@ -54,8 +54,8 @@ fn every_story_is_recorded_rightly_on_every_disk_ledger() {
     super::support::disk_kinds().for_each(check);
 }
 
-/// Every launch that was begun has its files, each line is an event, the seqs have no gap, each turn opens and ends once,
-/// and nothing comes after the end.
+/// Every launch that was begun has its files, each line is an event, the seqs have no gap, each turn opens and ends
+/// once, and nothing comes after the end.
 fn the_files_are_whole(told: &Told) {
     let dirs = told.home.list_launch_artifact_dirs().unwrap();
     assert_eq!(dirs.len(), told.reference.launches.len(), "a launch is published whole or not at all");
@@ -121,8 +121,8 @@ fn usage_is_counted_once(told: &Told) {
     }
 }
 
-/// A launch whose id was reserved has taken its reservation; any other reservation waits or was given up, and at most one
-/// of a control run waits.
+/// A launch whose id was reserved has taken its reservation; any other reservation waits or was given up, and at most
+/// one of a control run waits.
 fn reservations_are_taken_by_their_launches(told: &Told, story: &Story) {
     let begun: BTreeSet<_> = told.reference.launches.iter().map(|launch| launch.id).collect();
     let mut waiting = BTreeSet::new();

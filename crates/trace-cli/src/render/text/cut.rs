@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use unicode_width::UnicodeWidthChar;
 
-/// Returns as much of the text as fits into `room` columns, if that is limited; a mark at its end says that there is more.
+/// Returns as much of the text as fits into `room` columns, if that is limited; a mark at its end says that there is
+/// more.
 ///
 /// The text is safe for a terminal already.
 pub(crate) fn cut(text: &str, room: Option<usize>) -> Cow<'_, str> {

@@ -1,8 +1,8 @@
 //! Recorded text, made safe for a terminal.
 //!
-//! A prompt or an answer may hold anything: escape sequences that move the cursor or set the title, carriage returns that
-//! overwrite a line, marks that turn the reading direction, characters that nobody sees. Each such character is shown as
-//! an escape instead.
+//! A prompt or an answer may hold anything: escape sequences that move the cursor or set the title, carriage returns
+//! that overwrite a line, marks that turn the reading direction, characters that nobody sees. Each such character is
+//! shown as an escape instead.
 
 use std::{
     borrow::Cow,
@@ -10,9 +10,10 @@ use std::{
     io::{self, Write},
 };
 
-/// Tells whether the character could steer a terminal, reorder what stands around it, or stand there unseen: the control
-/// characters of Unicode, the marks of reading direction, the separators of lines and paragraphs, the characters without
-/// width that join and part words, the byte order mark, and the tags, which can spell a whole hidden text.
+/// Tells whether the character could steer a terminal, reorder what stands around it, or stand there unseen: the
+/// control characters of Unicode, the marks of reading direction, the separators of lines and paragraphs, the
+/// characters without width that join and part words, the byte order mark, and the tags, which can spell a whole hidden
+/// text.
 pub(crate) fn is_unsafe(character: char) -> bool {
     character.is_control()
         || matches!(

@@ -65,7 +65,8 @@ struct Drawn<'a> {
     is_beneath_parent: bool,
 }
 
-/// Hangs the launches under a node, at a level of the tree; `is_parent` says whether the node is the one of their parent.
+/// Hangs the launches under a node, at a level of the tree; `is_parent` says whether the node is the one of their
+/// parent.
 fn hang<'a>(node: &mut Node, launches: &'a [RunLaunch], level: usize, is_parent: bool, drawn: &mut Vec<Drawn<'a>>) {
     for launch in launches {
         let is_beneath_parent = is_parent && launch.parent_place == ParentPlace::Above;

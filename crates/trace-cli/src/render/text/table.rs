@@ -1,7 +1,7 @@
 //! Tables without borders, one line a row.
 //!
-//! The layout of the cells is comfy-table's, and knows nothing of colours; what is coloured alone stands at the edges: a
-//! mark in front of a row, a bar behind it.
+//! The layout of the cells is comfy-table's, and knows nothing of colours; what is coloured alone stands at the edges:
+//! a mark in front of a row, a bar behind it.
 
 use anstyle::Style;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row as Cells, Table as Layout, presets};
