@@ -44,6 +44,7 @@ impl Database {
             .flush_every_ms(None)
             .cache_capacity(CACHE_BYTES)
             .open()?;
+        // Modes are set after this: of what is no ledger, or of a newer one, nothing is changed that can be left as it is.
         prepare_format(&database)?;
         let trees: sled::Result<_> = Tree::ALL.iter().map(|tree| database.open_tree(tree.name())).collect();
         let opened = Self { trees: trees?, sled: database, folder, is_broken: Cell::new(false) };

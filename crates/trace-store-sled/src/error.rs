@@ -26,8 +26,8 @@ pub(crate) enum Cause {
     /// What is stored makes no sense.
     #[error("{0}")]
     Damaged(String),
-    /// sled gave up where it found what it did not expect.
-    #[error("sled gave up: {0}")]
+    /// The work panicked, in sled or here.
+    #[error("it gave up: {0}")]
     Panicked(String),
     /// A newer version of Trace wrote the ledger.
     #[error("format {found} is newer than {supported}")]
@@ -43,6 +43,15 @@ impl Cause {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
         Self::Panicked(String::from(text.unwrap_or("without a word")))
+    }
+
+    /// Returns the cause that this one is while the folder is opened: sled panics then where it finds in its files what it
+    /// did not write.
+    pub(crate) fn while_opening(self) -> Self {
+        match self {
+            Self::Panicked(_) => Self::Damaged(self.to_string()),
+            other => other,
+        }
     }
 }
 
@@ -80,14 +89,65 @@ impl From<Failure<'_>> for LedgerError {
     }
 }
 
-/// Tells whether the cause lies in what is stored, not in the machine.
+/// Tells whether sled found damage in what is stored. All else that it says lies in the machine, or in its caller.
 fn is_damage(cause: &Cause) -> bool {
     match cause {
-        // sled reads where it should find something, and finds the end of the file.
+        Cause::Sled(sled::Error::Corruption { .. }) => true,
+        // sled reads where it should find something, and finds the end of the file; or it had to put its word for damage
+        // into an error of this kind.
         Cause::Sled(sled::Error::Io(error)) => {
             matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData)
         }
-        Cause::Panicked(_) | Cause::Sled(_) => true,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sled::Error;
+
+    use super::*;
+
+    fn error_of(cause: Cause) -> LedgerError {
+        Failure { place: Path::new("/home/ledger.sled"), action: "read turns", cause }.into()
+    }
+
+    #[test]
+    fn only_damage_is_called_damage() {
+        let io = |kind: io::ErrorKind| io::Error::from(kind);
+        for cause in [
+            Cause::Sled(Error::Corruption { at: None, bt: () }),
+            Cause::Sled(Error::Io(io(io::ErrorKind::UnexpectedEof))),
+            Cause::Sled(Error::Io(io(io::ErrorKind::InvalidData))),
+            Cause::Damaged(String::from("no number")),
+            Cause::of_panic(&"an assertion").while_opening(),
+        ] {
+            let text = cause.to_string();
+            let LedgerError::Corrupt { place, detail } = error_of(cause) else { panic!("{text}") };
+            assert_eq!((place.as_str(), detail), ("/home/ledger.sled", text));
+        }
+        for cause in [
+            Cause::Sled(Error::Io(io(io::ErrorKind::StorageFull))),
+            Cause::Sled(Error::Unsupported(String::from("no"))),
+            Cause::Sled(Error::ReportableBug(String::from("a bug"))),
+            Cause::Sled(Error::CollectionNotFound("turns".into())),
+            Cause::Io(io(io::ErrorKind::UnexpectedEof)),
+            Cause::Io(io(io::ErrorKind::PermissionDenied)).while_opening(),
+            Cause::of_panic(&"an assertion"),
+        ] {
+            let text = cause.to_string();
+            let LedgerError::Backend { backend: "sled", action: "read turns", source } = error_of(cause) else {
+                panic!("{text}")
+            };
+            assert_eq!(source.to_string(), "/home/ledger.sled");
+            assert_eq!(source.source().map(ToString::to_string), Some(text));
+        }
+    }
+
+    #[test]
+    fn a_panic_says_what_it_said() {
+        let said: [Box<dyn Any + Send>; 3] = [Box::new("one"), Box::new(String::from("two")), Box::new(3)];
+        let texts = said.map(|panic| Cause::of_panic(&*panic).to_string());
+        assert_eq!(texts, ["it gave up: one", "it gave up: two", "it gave up: without a word"]);
     }
 }

@@ -1,16 +1,18 @@
 //! The folder of the ledger and its files: made private, kept by one process at a time, and synced.
 //!
 //! sled writes `conf`, `db`, `snap.*` and `blobs/`. It syncs the snapshots that it writes when it opens, and nothing
-//! else as a power cut demands it: the rest is done here. `lock` is this crate's own.
+//! else as a power cut demands it: the rest is done here. `lock` is this crate's own. None of them may be a link.
 
 use std::{
-    fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError},
+    fs::{DirBuilder, DirEntry, File, OpenOptions, Permissions, TryLockError},
     io,
     os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     thread,
     time::Duration,
 };
+
+use rustix::fs::OFlags;
 
 use crate::error::Cause;
 
@@ -41,16 +43,18 @@ pub(crate) struct Folder {
 
 impl Folder {
     /// Takes the folder, which is created with mode 0700 if there is none.
+    ///
+    /// Modes of what is there stay as they are until it is [settled](Self::settle).
     pub(crate) fn open(path: &Path) -> Result<Self, Cause> {
         let path = create(path)?;
         check_names(&path)?;
-        let lock = private_file(&path.join(LOCK))?;
+        let lock = open_or_create(&path.join(LOCK))?;
         try_lock(&lock)?;
         // The death of a process leaves a snapshot behind that it was writing, and sled takes it for a whole one.
         for name in names(&path)?.iter().filter(|name| name.starts_with(SNAPSHOT) && name.ends_with(UNFINISHED)) {
             std::fs::remove_file(path.join(name))?;
         }
-        let data = private_file(&path.join(DATA))?;
+        let data = open_or_create(&path.join(DATA))?;
         try_lock(&data)?;
         data.unlock()?;
         // When sled opens, it writes down how far its log reaches. The log must be as durable as that by then.
@@ -63,15 +67,16 @@ impl Folder {
         &self.path
     }
 
-    /// Syncs what sled made when it opened, names and all, and makes it private.
+    /// Syncs what sled made when it opened, names and all, and makes it private. The database is a ledger by then.
     pub(crate) fn settle(&self) -> io::Result<()> {
         for name in names(&self.path)? {
-            make_private(&self.path.join(&name), if name == BLOBS { 0o700 } else { 0o600 })?;
+            let file = open_to_read(&self.path.join(&name))?;
+            make_private(&file, if name == BLOBS { 0o700 } else { 0o600 })?;
+            if [CONFIGURATION, BLOBS, DATA].contains(&name.as_str()) {
+                file.sync_all()?;
+            }
         }
-        for name in [CONFIGURATION, BLOBS, DATA, "."] {
-            File::open(self.path.join(name))?.sync_all()?;
-        }
-        Ok(())
+        File::open(&self.path)?.sync_all()
     }
 
     /// Makes what sled wrote survive a power cut. sled's own flush starts the writing and does not flush the disk.
@@ -108,7 +113,7 @@ fn create(path: &Path) -> Result<PathBuf, Cause> {
     match DirBuilder::new().mode(0o700).create(&path) {
         Ok(()) => {
             // The umask may have taken away more than others' rights.
-            make_private(&path, 0o700)?;
+            make_private(&open_to_read(&path)?, 0o700)?;
             File::open(parent)?.sync_all()?;
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -121,33 +126,60 @@ fn create(path: &Path) -> Result<PathBuf, Cause> {
     Ok(path)
 }
 
-/// Checks that the folder holds nothing that is not a ledger's, before anything is added to it.
+/// Checks that the folder holds nothing that is not a ledger's, and no link, before anything is added to it.
 fn check_names(path: &Path) -> Result<(), Cause> {
-    let is_known = |name: &str| [DATA, LOCK, CONFIGURATION, BLOBS].contains(&name) || name.starts_with(SNAPSHOT);
-    match names(path)?.into_iter().find(|name| !is_known(name)) {
-        Some(name) => Err(Cause::Damaged(format!("it holds {name:?}, which is no part of a ledger"))),
-        None => Ok(()),
+    for entry in std::fs::read_dir(path)? {
+        let entry = entry?;
+        let (name, kind) = (name(&entry), entry.file_type()?);
+        let is_file = [DATA, LOCK, CONFIGURATION].contains(&name.as_str()) || name.starts_with(SNAPSHOT);
+        let is_part = if name == BLOBS { kind.is_dir() } else { is_file && kind.is_file() };
+        if !is_part {
+            return Err(Cause::Damaged(format!("it holds {name:?}, which is no part of a ledger")));
+        }
     }
+    Ok(())
 }
 
 fn names(path: &Path) -> io::Result<Vec<String>> {
-    let name = |entry: io::Result<std::fs::DirEntry>| Ok(entry?.file_name().to_string_lossy().into_owned());
-    std::fs::read_dir(path)?.map(name).collect()
+    std::fs::read_dir(path)?.map(|entry| Ok(name(&entry?))).collect()
 }
 
-/// Opens the file, which is created if there is none, and is for its owner alone.
-fn private_file(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
-    // The umask may have taken away more than others' rights, and sled opens the file again.
-    make_private(path, 0o600)?;
-    Ok(file)
+fn name(entry: &DirEntry) -> String {
+    entry.file_name().to_string_lossy().into_owned()
 }
 
-fn make_private(path: &Path, mode: u32) -> io::Result<()> {
-    if path.symlink_metadata()?.permissions().mode() & 0o7777 == mode {
+/// Opens the file to write. If there is none, it is created, for its owner alone.
+fn open_or_create(path: &Path) -> io::Result<File> {
+    let mut options = without_links();
+    options.read(true).write(true);
+    match options.clone().create_new(true).mode(0o600).open(path) {
+        Ok(file) => {
+            // The umask may have taken away more than others' rights, and sled opens the file again.
+            make_private(&file, 0o600)?;
+            Ok(file)
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => options.open(path),
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens the file or folder to look at it, to set its mode and to sync it.
+fn open_to_read(path: &Path) -> io::Result<File> {
+    without_links().read(true).open(path)
+}
+
+/// Returns options with which a link is an error.
+fn without_links() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+    options
+}
+
+fn make_private(file: &File, mode: u32) -> io::Result<()> {
+    if file.metadata()?.permissions().mode() & 0o7777 == mode {
         return Ok(());
     }
-    std::fs::set_permissions(path, Permissions::from_mode(mode))
+    file.set_permissions(Permissions::from_mode(mode))
 }
 
 fn try_lock(file: &File) -> Result<(), Cause> {

@@ -74,10 +74,15 @@ impl SledLedger {
     ///
     /// [`LedgerError::Busy`] if another process, or another handle of this one that is no clone, has it open;
     /// [`LedgerError::FutureSchema`] for a ledger of a newer Trace; [`LedgerError::Corrupt`] for a folder that holds no
-    /// ledger, or one that sled cannot read; and [`LedgerError::Backend`] for all else, as a link in place of the
-    /// folder.
+    /// ledger, or a link, or damage that sled noticed; and [`LedgerError::Backend`] for all else, as a link in place of
+    /// the folder.
+    ///
+    /// Whatever the error is, no entry of the ledger was changed, and no mode of a file that was there. But only an open
+    /// database tells what it is, and sled, when it opens one, makes what is missing of `conf`, `db` and `blobs/`, and
+    /// writes a new snapshot in place of an old one. `lock` is made, and a snapshot that was left half written is removed,
+    /// before that.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
-        let opened = worker::without_panic(|| Database::open(path));
+        let opened = worker::without_panic(|| Database::open(path)).map_err(Cause::while_opening);
         let worker = opened.and_then(|database| Ok(Worker::start(database, path)?));
         let worker = worker.map_err(|cause| Failure { place: path, action: "open its folder", cause })?;
         Ok(Self { worker })

@@ -12,7 +12,7 @@ use trace_model::ledger::{Ledger, LedgerError};
 use trace_store_sled::SledLedger;
 use trace_testkit::samples;
 
-use crate::{assert_names, with_sled};
+use crate::{assert_names, copy_fixture, with_sled};
 
 /// Tells a process that this test starts which ledger to make.
 const CHILD_LEDGER: &str = "TRACE_TEST_CHILD_UMASK_LEDGER";
@@ -81,6 +81,55 @@ fn a_link_in_place_of_the_folder_is_not_followed() {
         fs::remove_file(&path).unwrap();
     }
     assert!(!folder.path().join("missing.sled").exists());
+}
+
+#[test]
+fn a_link_in_place_of_a_file_is_not_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.sled");
+    let target = folder.path().join("target");
+    for name in ["db", "lock", "conf", "blobs", "snap.0000000000000000", "snap.0000000000000000.generating"] {
+        for (existing, is_folder) in [(true, false), (true, true), (false, false)] {
+            fs::create_dir(&path).unwrap();
+            if is_folder {
+                fs::create_dir(&target).unwrap();
+                fs::set_permissions(&target, fs::Permissions::from_mode(0o755)).unwrap();
+            } else if existing {
+                fs::write(&target, "text").unwrap();
+                fs::set_permissions(&target, fs::Permissions::from_mode(0o644)).unwrap();
+            }
+            symlink(&target, path.join(name)).unwrap();
+            let error = SledLedger::open(&path).unwrap_err();
+            let LedgerError::Corrupt { detail, .. } = &error else { panic!("{name}: {error:?}") };
+            assert!(detail.contains(name), "{name}: {detail}");
+            assert_eq!(names(&path), [name]);
+            if is_folder {
+                assert_eq!((names(&target), mode(&target)), (vec![], 0o755), "{name}");
+                fs::remove_dir(&target).unwrap();
+            } else if existing {
+                assert_eq!((fs::read(&target).unwrap().as_slice(), mode(&target)), (&b"text"[..], 0o644), "{name}");
+                fs::remove_file(&target).unwrap();
+            }
+            assert!(!target.exists(), "{name}");
+            fs::remove_dir_all(&path).unwrap();
+        }
+    }
+}
+
+#[test]
+fn files_of_a_ledger_that_others_may_read_become_private() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = copy_fixture(folder.path());
+    drop(SledLedger::open(&path).unwrap());
+    let parts = names(&path);
+    for name in &parts {
+        fs::set_permissions(path.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    drop(SledLedger::open(&path).unwrap());
+    assert!(parts.iter().any(|name| name == "blobs") && parts.len() >= 4, "{parts:?}");
+    for name in names(&path) {
+        assert_eq!(mode(&path.join(&name)), if name == "blobs" { 0o700 } else { 0o600 }, "{name}");
+    }
 }
 
 #[test]

@@ -1,6 +1,11 @@
 //! The format of the trees: old ones are read, and newer ones are refused.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
+    path::Path,
+};
 
 use pollster::block_on;
 use serde_json::Value;
@@ -54,14 +59,22 @@ fn an_old_ledger_has_the_entries_of_a_new_one_with_the_same_rows() {
 }
 
 #[test]
-fn a_ledger_of_a_newer_format_is_refused_by_name_and_keeps_its_entries() {
+fn a_ledger_of_a_newer_format_is_refused_by_name_and_keeps_its_entries_and_modes() {
     let folder = tempfile::tempdir().unwrap();
     let path = copy_fixture(folder.path());
     set_format(&path, "7");
     let before = entries(&path);
+    let parts = [("db", 0o640), ("conf", 0o644), ("lock", 0o660), ("blobs", 0o750)];
+    fs::write(path.join("lock"), "").unwrap();
+    for (name, mode) in parts {
+        fs::set_permissions(path.join(name), Permissions::from_mode(mode)).unwrap();
+    }
     let error = SledLedger::open(&path).unwrap_err();
     let LedgerError::FutureSchema { place, found: 7, supported: 1 } = &error else { panic!("{error:?}") };
     assert_eq!(place, path.to_str().unwrap());
+    for (name, mode) in parts {
+        assert_eq!(path.join(name).metadata().unwrap().permissions().mode() & 0o7777, mode, "{name}");
+    }
     assert!(entries(&path) == before, "entries were changed");
 }
 
