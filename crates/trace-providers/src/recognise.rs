@@ -97,7 +97,7 @@ impl SessionStart {
     ///
     /// assert_eq!(SessionStart::of_command(&["codex", "exec", "--json", "resume", "--last"]), SessionStart::Resumed);
     /// assert_eq!(SessionStart::of_command(&["codex", "exec", "--json", "resume the work"]), SessionStart::New);
-    /// assert_eq!(SessionStart::of_command(&["sh", "-c", "cd app && codex exec resume --last"]), SessionStart::Resumed);
+    /// assert_eq!(SessionStart::of_command(&["sh", "-c", "cd a && codex exec resume --last"]), SessionStart::Resumed);
     /// assert_eq!(SessionStart::of_command(&["./agent.sh"]), SessionStart::New);
     /// ```
     pub fn of_command(argv: &[impl AsRef<str>]) -> Self {
