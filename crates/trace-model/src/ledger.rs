@@ -1,6 +1,11 @@
 //! The contract of a ledger.
 
-use alloc::{boxed::Box, string::String, vec::Vec};
+use alloc::{
+    boxed::Box,
+    collections::{BTreeMap, BTreeSet},
+    string::String,
+    vec::Vec,
+};
 use core::{error::Error, fmt};
 
 use async_trait::async_trait;
@@ -12,9 +17,10 @@ use crate::{
     id::{ControlRunId, IdSuffix, LaunchId, TurnId},
     launch::{Launch, LaunchState},
     query::LaunchQuery,
-    rows::{BoundaryRows, LaunchRows, UsageChange},
+    rows::{BoundaryRows, LaunchRows, TurnRows, UsageChange},
     turn::{Turn, TurnRow, TurnState},
     usage::{UsageRecord, UsageRow},
+    words::ReservationState,
 };
 
 /// Where the rows of launches are kept and asked for. It is an index: the artifacts of the launches are the truth.
@@ -335,4 +341,74 @@ pub fn check_turn_update(old: &Turn, new: &Turn) -> Result<(), LedgerError> {
         TurnState::Ended { .. } if old.state != new.state => conflict("it has ended"),
         _ => Ok(()),
     }
+}
+
+/// Checks that no id, ordinal or position of new turns is taken, among themselves or by what is here, and returns the
+/// turns by their ids.
+///
+/// The turns are those of one launch. `is_taken` tells whether a turn of the id is here, and `has_ordinal` whether the
+/// launch has a turn at the ordinal; what a replacement deletes is not here. Either may fail in its own way.
+///
+/// # Errors
+///
+/// [`LedgerError::AlreadyExists`] names the first one that is taken; else what the look-ups say.
+pub fn check_new_turns<E: From<LedgerError>>(
+    turns: &[TurnRows],
+    mut is_taken: impl FnMut(TurnId) -> Result<bool, E>,
+    mut has_ordinal: impl FnMut(u32) -> Result<bool, E>,
+) -> Result<BTreeMap<TurnId, &Turn>, E> {
+    let mut by_id = BTreeMap::new();
+    let mut ordinals = BTreeSet::new();
+    for TurnRows { turn, assets, decisions } in turns {
+        if is_taken(turn.id)? || by_id.insert(turn.id, turn).is_some() {
+            return Err(LedgerError::already_exists(Entity::Turn, turn.id).into());
+        }
+        if has_ordinal(turn.ordinal)? || !ordinals.insert(turn.ordinal) {
+            return Err(LedgerError::place_is_taken(Entity::Turn, turn.launch_id, turn.ordinal).into());
+        }
+        check_positions(Entity::Asset, turn.id, assets.iter().map(|asset| asset.position))?;
+        check_positions(Entity::Decision, turn.id, decisions.iter().map(|decision| decision.position))?;
+    }
+    Ok(by_id)
+}
+
+fn check_positions(entity: Entity, turn: TurnId, positions: impl Iterator<Item = u32>) -> Result<(), LedgerError> {
+    let mut taken = BTreeSet::new();
+    for position in positions {
+        if !taken.insert(position) {
+            return Err(LedgerError::place_is_taken(entity, turn, position));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a reservation may be recorded.
+///
+/// `has_reservation` and `has_launch` tell what is here of the id, and `of_control_run` returns the reservation that is
+/// the control run's: the greatest by [`Reservation::precedence`]. Each may fail in its own way.
+///
+/// # Errors
+///
+/// [`LedgerError::AlreadyExists`] as [`Ledger::reserve`] says; else what the look-ups say.
+pub fn check_reservation<E: From<LedgerError>>(
+    new: &Reservation,
+    has_reservation: impl FnOnce(LaunchId) -> Result<bool, E>,
+    has_launch: impl FnOnce(LaunchId) -> Result<bool, E>,
+    of_control_run: impl FnOnce(&ControlRunId) -> Result<Option<Reservation>, E>,
+) -> Result<(), E> {
+    let (launch, run) = (new.launch_id, &new.control.run_id);
+    if has_reservation(launch)? {
+        return Err(LedgerError::already_exists(Entity::Reservation, launch).into());
+    }
+    // One that waits no more is copied from another ledger, and stands in nobody's way.
+    if new.state != ReservationState::Waiting {
+        return Ok(());
+    }
+    if has_launch(launch)? {
+        return Err(LedgerError::already_exists(Entity::Launch, launch).into());
+    }
+    if of_control_run(run)?.is_some_and(|old| old.state == ReservationState::Waiting) {
+        return Err(LedgerError::already_exists(Entity::Reservation, run).into());
+    }
+    Ok(())
 }

@@ -1,15 +1,16 @@
 //! The writes of the contract. Each looks at everything first, in the order in which the memory ledger does, collects
 //! what changes, and commits it at its end; what is refused has changed nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use trace_model::{
     Entity,
     context::{Asset, Decision},
     control::Reservation,
     id::{ControlRunId, LaunchId, TurnId},
     launch::{Launch, LaunchState},
-    ledger::{LedgerError, check_boundary, check_launch_rows, check_launch_update, check_turn_update},
+    ledger::{
+        LedgerError, check_boundary, check_launch_rows, check_launch_update, check_new_turns, check_reservation,
+        check_turn_update,
+    },
     rows::{BoundaryRows, LaunchChange, LaunchRows, TurnRows, UsageChange},
     turn::Turn,
     usage::UsageRecord,
@@ -30,7 +31,7 @@ pub(crate) fn apply(database: &Database, rows: &BoundaryRows) -> Result<(), Caus
     let mut write = Write::new(database);
     write.change_launch(rows)?;
     let launch = rows.launch.launch().header.id;
-    let opened = new_turns(
+    let opened = check_new_turns::<Cause>(
         &rows.turns_opened,
         |id| Ok(place_of_turn(database, id)?.is_some()),
         |ordinal| Ok(database.entry(Tree::Turns, &keys::turn(launch, ordinal))?.is_some()),
@@ -61,7 +62,7 @@ pub(crate) fn replace_launch(database: &Database, rows: &LaunchRows) -> Result<(
     check_launch_rows(rows)?;
     let launch = rows.launch.header.id;
     let is_anothers = |id| Ok(place_of_turn(database, id)?.is_some_and(|place| !keys::is_turn_of(&place, launch)));
-    let turns = new_turns(&rows.turns, is_anothers, |_| Ok(false))?;
+    let turns = check_new_turns::<Cause>(&rows.turns, is_anothers, |_| Ok(false))?;
     let mut write = Write::new(database);
     write.delete_launch(launch)?;
     write.insert_launch(&rows.launch)?;
@@ -76,19 +77,13 @@ pub(crate) fn replace_launch(database: &Database, rows: &LaunchRows) -> Result<(
 
 /// Records a reservation.
 pub(crate) fn reserve(database: &Database, new: &Reservation) -> Result<(), Cause> {
-    let key = keys::launch(new.launch_id);
-    if database.entry(Tree::Reservations, &key)?.is_some() {
-        return Err(LedgerError::already_exists(Entity::Reservation, new.launch_id).into());
-    }
-    if new.state == ReservationState::Waiting {
-        if database.entry(Tree::Launches, &key)?.is_some() {
-            return Err(LedgerError::already_exists(Entity::Launch, new.launch_id).into());
-        }
-        let run = &new.control.run_id;
-        if read::reservation(database, run)?.is_some_and(|old| old.state == ReservationState::Waiting) {
-            return Err(LedgerError::already_exists(Entity::Reservation, run).into());
-        }
-    }
+    let has = |tree, launch| Ok(database.entry(tree, &keys::launch(launch))?.is_some());
+    check_reservation(
+        new,
+        |launch| has(Tree::Reservations, launch),
+        |launch| has(Tree::Launches, launch),
+        |run| read::reservation(database, run),
+    )?;
     let mut write = Write::new(database);
     write.insert_reservation(new);
     write.commit()
@@ -263,35 +258,4 @@ impl<'a> Write<'a> {
 /// Returns the key of the row of the turn, if it is here.
 fn place_of_turn(database: &Database, id: TurnId) -> Result<Option<Key>, Cause> {
     Ok(database.entry(Tree::TurnsById, &Key::default().turn(id))?.map(|place| Key::from(&*place)))
-}
-
-/// Checks that no id, ordinal or position is taken, among the new turns or by what is here, and returns them by id.
-fn new_turns(
-    turns: &[TurnRows],
-    is_taken: impl Fn(TurnId) -> Result<bool, Cause>,
-    has_ordinal: impl Fn(u32) -> Result<bool, Cause>,
-) -> Result<BTreeMap<TurnId, &Turn>, Cause> {
-    let mut by_id = BTreeMap::new();
-    let mut ordinals = BTreeSet::new();
-    for TurnRows { turn, assets, decisions } in turns {
-        if is_taken(turn.id)? || by_id.insert(turn.id, turn).is_some() {
-            return Err(LedgerError::already_exists(Entity::Turn, turn.id).into());
-        }
-        if has_ordinal(turn.ordinal)? || !ordinals.insert(turn.ordinal) {
-            return Err(LedgerError::place_is_taken(Entity::Turn, turn.launch_id, turn.ordinal).into());
-        }
-        check_positions(Entity::Asset, turn.id, assets.iter().map(|asset| asset.position))?;
-        check_positions(Entity::Decision, turn.id, decisions.iter().map(|decision| decision.position))?;
-    }
-    Ok(by_id)
-}
-
-fn check_positions(entity: Entity, turn: TurnId, positions: impl Iterator<Item = u32>) -> Result<(), LedgerError> {
-    let mut taken = BTreeSet::new();
-    for position in positions {
-        if !taken.insert(position) {
-            return Err(LedgerError::place_is_taken(entity, turn, position));
-        }
-    }
-    Ok(())
 }

@@ -6,7 +6,9 @@ use trace_model::{
     control::Reservation,
     id::{ControlRunId, LaunchId, TurnId},
     launch::{Launch, LaunchState},
-    ledger::{LedgerError, check_boundary, check_launch_rows, check_launch_update, check_turn_update},
+    ledger::{
+        LedgerError, check_boundary, check_launch_rows, check_launch_update, check_reservation, check_turn_update,
+    },
     rows::{BoundaryRows, LaunchChange, LaunchRows, TurnRows, UsageChange},
     turn::Turn,
     usage::UsageRecord,
@@ -66,18 +68,12 @@ pub(crate) fn replace_launch(transaction: &Transaction<'_>, rows: &LaunchRows) -
 
 /// Records a reservation.
 pub(crate) fn reserve(transaction: &Transaction<'_>, reservation: &Reservation) -> Result<(), Cause> {
-    let (launch, run) = (reservation.launch_id, &reservation.control.run_id);
-    if read::is_reserved(transaction, launch)? {
-        return Err(LedgerError::already_exists(Entity::Reservation, launch).into());
-    }
-    if reservation.state == ReservationState::Waiting {
-        if read::has_launch(transaction, launch)? {
-            return Err(LedgerError::already_exists(Entity::Launch, launch).into());
-        }
-        if read::reservation_of(transaction, run)?.is_some_and(|old| old.state == ReservationState::Waiting) {
-            return Err(LedgerError::already_exists(Entity::Reservation, run).into());
-        }
-    }
+    check_reservation(
+        reservation,
+        |launch| read::is_reserved(transaction, launch),
+        |launch| read::has_launch(transaction, launch),
+        |run| read::reservation_of(transaction, run),
+    )?;
     let mut statement = transaction.prepare_cached(RESERVATIONS.insert)?;
     let mut writer = Writer::new(&mut statement);
     rows::write_reservation(&mut writer, reservation)?;
