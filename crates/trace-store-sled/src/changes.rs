@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    keys::{Key, Tree},
-    pieces,
-};
+use crate::{keys::Key, pieces, trees::Tree};
 
 /// The entries that a write sets and deletes; of several words about one entry, the last one counts.
 ///

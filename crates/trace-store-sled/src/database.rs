@@ -11,9 +11,10 @@ use crate::{
     changes::Changes,
     error::Cause,
     folder::Folder,
-    keys::{FORMAT_KEY, FORMAT_TREE, Key, Tree},
+    keys::Key,
     pieces::Joiner,
     rows::{self, Row},
+    trees::{FORMAT_KEY, FORMAT_TREE, Tree, Trees},
 };
 
 /// The format that this version writes, and the newest that it reads.
@@ -27,7 +28,7 @@ const CACHE_BYTES: u64 = 64 << 20;
 /// Fields are dropped in this order: sled has let go of its file when the folder is given back.
 #[derive(Debug)]
 pub(crate) struct Database {
-    trees: Vec<sled::Tree>,
+    trees: Trees,
     sled: sled::Db,
     folder: Folder,
     /// Whether a write failed: then it is unknown what the disk holds, and nothing may be built on it.
@@ -44,10 +45,10 @@ impl Database {
             .flush_every_ms(None)
             .cache_capacity(CACHE_BYTES)
             .open()?;
-        // Modes are set after this: of what is no ledger, or of a newer one, nothing is changed that can be left as it is.
+        // Modes are set after this, so that what is no ledger, or a newer one, keeps its own.
         prepare_format(&database)?;
-        let trees: sled::Result<_> = Tree::ALL.iter().map(|tree| database.open_tree(tree.name())).collect();
-        let opened = Self { trees: trees?, sled: database, folder, is_broken: Cell::new(false) };
+        let trees = Trees::open(&database)?;
+        let opened = Self { trees, sled: database, folder, is_broken: Cell::new(false) };
         opened.sled.flush()?;
         opened.folder.settle()?;
         Ok(opened)
@@ -69,7 +70,7 @@ impl Database {
         let mut trees: Vec<(Tree, &sled::Tree)> = Vec::new();
         let mut entries: Vec<(usize, IVec, Option<IVec>)> = Vec::new();
         for (name, key, value) in changes.into_entries() {
-            let tree = self.tree(name);
+            let tree = self.trees.get(name);
             // What is written goes into the log again, whole, and later once more into its page.
             if tree.get(&key)?.as_deref() == value.as_deref() {
                 continue;
@@ -105,7 +106,7 @@ impl Database {
 
     /// Returns the bytes of the row under the key, if there is one.
     pub(crate) fn bytes(&self, tree: Tree, key: &Key) -> Result<Option<Vec<u8>>, Cause> {
-        let tree = self.tree(tree);
+        let tree = self.trees.get(tree);
         let mut joiner = Joiner::default();
         let Some(first) = tree.get(key)? else { return Ok(None) };
         if let Some(whole) = joiner.add(&first)? {
@@ -135,7 +136,7 @@ impl Database {
     pub(crate) fn rows<R: Row>(&self, tree: Tree, beginning: &Key) -> Result<Vec<R>, Cause> {
         let mut joiner = Joiner::default();
         let mut found = Vec::new();
-        for entry in self.tree(tree).scan_prefix(beginning) {
+        for entry in self.trees.get(tree).scan_prefix(beginning) {
             if let Some(whole) = joiner.add(&entry?.1)? {
                 found.push(rows::decode(&whole)?);
             }
@@ -146,7 +147,7 @@ impl Database {
 
     /// Returns the entry under the key, which is no row.
     pub(crate) fn entry(&self, tree: Tree, key: &Key) -> Result<Option<IVec>, Cause> {
-        Ok(self.tree(tree).get(key)?)
+        Ok(self.trees.get(tree).get(key)?)
     }
 
     /// Returns the keys that begin so, with their values.
@@ -155,7 +156,7 @@ impl Database {
         tree: Tree,
         beginning: &Key,
     ) -> impl DoubleEndedIterator<Item = Result<(Key, IVec), Cause>> {
-        self.tree(tree).scan_prefix(beginning).map(entry)
+        self.trees.get(tree).scan_prefix(beginning).map(entry)
     }
 
     /// Returns the keys in the range, with their values.
@@ -164,12 +165,7 @@ impl Database {
         tree: Tree,
         range: impl RangeBounds<Key>,
     ) -> impl DoubleEndedIterator<Item = Result<(Key, IVec), Cause>> {
-        self.tree(tree).range(range).map(entry)
-    }
-
-    fn tree(&self, tree: Tree) -> &sled::Tree {
-        let place = Tree::ALL.iter().position(|one| *one == tree);
-        place.and_then(|place| self.trees.get(place)).expect("every tree is opened")
+        self.trees.get(tree).range(range).map(entry)
     }
 }
 

@@ -45,8 +45,8 @@ impl Cause {
         Self::Panicked(String::from(text.unwrap_or("without a word")))
     }
 
-    /// Returns the cause that this one is while the folder is opened: sled panics then where it finds in its files what it
-    /// did not write.
+    /// Returns the cause that this one is while the folder is opened: sled panics then where it finds in its files what
+    /// it did not write.
     pub(crate) fn while_opening(self) -> Self {
         match self {
             Self::Panicked(_) => Self::Damaged(self.to_string()),
@@ -93,8 +93,8 @@ impl From<Failure<'_>> for LedgerError {
 fn is_damage(cause: &Cause) -> bool {
     match cause {
         Cause::Sled(sled::Error::Corruption { .. }) => true,
-        // sled reads where it should find something, and finds the end of the file; or it had to put its word for damage
-        // into an error of this kind.
+        // sled reads where it should find something, and finds the end of the file; or it had to put its word for
+        // damage into an error of this kind.
         Cause::Sled(sled::Error::Io(error)) => {
             matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData)
         }

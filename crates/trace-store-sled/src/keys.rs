@@ -1,4 +1,4 @@
-//! The trees and their keys, as bytes.
+//! What is under which keys in which [tree](crate::trees), as bytes.
 //!
 //! Keys are made so that their bytes sort as what they stand for. Their parts follow each other without a gap:
 //!
@@ -43,79 +43,17 @@ use trace_model::{
     usage::UsageRecord,
 };
 
+use crate::trees::Tree;
+
 /// How many bytes of a text are in a key. Two texts of that length, and what stands beside them, leave room for a whole
 /// page of keys below the size at which sled would put the page into a file of its own.
 pub(crate) const LONGEST_TEXT: usize = 128;
-
-/// The tree that says which format the others have.
-pub(crate) const FORMAT_TREE: &str = "format";
-/// Its only key.
-pub(crate) const FORMAT_KEY: &str = "version";
 
 const END_OF_TEXT: [u8; 2] = [0, 1];
 const NUL: [u8; 2] = [0, 2];
 const END_OF_CUT_TEXT: [u8; 2] = [0, 3];
 /// How many bytes stand for the rest of a text that is cut.
 const HASH_DIGITS: usize = 64;
-
-/// A tree of the ledger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Tree {
-    Launches,
-    LaunchesByStart,
-    LaunchesByEndOfId,
-    LaunchesByRun,
-    LaunchesByParent,
-    LaunchesBySession,
-    Turns,
-    TurnsById,
-    Assets,
-    Decisions,
-    Usage,
-    Requests,
-    Reservations,
-    ReservationsByRun,
-}
-
-impl Tree {
-    /// Every tree but the one of the format.
-    pub(crate) const ALL: [Self; 14] = [
-        Self::Launches,
-        Self::LaunchesByStart,
-        Self::LaunchesByEndOfId,
-        Self::LaunchesByRun,
-        Self::LaunchesByParent,
-        Self::LaunchesBySession,
-        Self::Turns,
-        Self::TurnsById,
-        Self::Assets,
-        Self::Decisions,
-        Self::Usage,
-        Self::Requests,
-        Self::Reservations,
-        Self::ReservationsByRun,
-    ];
-
-    /// Returns its name in sled.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Launches => "launches",
-            Self::LaunchesByStart => "launches_by_start",
-            Self::LaunchesByEndOfId => "launches_by_end_of_id",
-            Self::LaunchesByRun => "launches_by_run",
-            Self::LaunchesByParent => "launches_by_parent",
-            Self::LaunchesBySession => "launches_by_session",
-            Self::Turns => "turns",
-            Self::TurnsById => "turns_by_id",
-            Self::Assets => "assets",
-            Self::Decisions => "decisions",
-            Self::Usage => "usage",
-            Self::Requests => "requests",
-            Self::Reservations => "reservations",
-            Self::ReservationsByRun => "reservations_by_run",
-        }
-    }
-}
 
 /// A key, or the beginning of some.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,10 +3,10 @@
 //! [`SledLedger`] is the handle. Every write is one transaction over all trees that it changes; it returns after sled
 //! flushed its log and the file was synced, for sled's own flush does not survive a power cut.
 //!
-//! Start with `keys`, which documents the trees and their keys as bytes. `rows` maps rows to values and `pieces` keeps
-//! those small; `read` and `write` are the operations, `changes` what a write puts together; `database` opens the trees
-//! and commits; `worker` is the thread that owns the database; `folder` knows the file system; `error` says what went
-//! wrong.
+//! Start with `trees` and with `keys`, which documents what is in them as bytes. `rows` maps rows to values and
+//! `pieces` keeps those small; `read` and `write` are the operations, `changes` what a write puts together; `database`
+//! opens the trees and commits; `worker` is the thread that owns the database; `folder` knows the file system; `error`
+//! says what went wrong.
 
 mod changes;
 mod database;
@@ -16,6 +16,7 @@ mod keys;
 mod pieces;
 mod read;
 mod rows;
+mod trees;
 mod worker;
 mod write;
 
@@ -77,10 +78,10 @@ impl SledLedger {
     /// ledger, or a link, or damage that sled noticed; and [`LedgerError::Backend`] for all else, as a link in place of
     /// the folder.
     ///
-    /// Whatever the error is, no entry of the ledger was changed, and no mode of a file that was there. But only an open
-    /// database tells what it is, and sled, when it opens one, makes what is missing of `conf`, `db` and `blobs/`, and
-    /// writes a new snapshot in place of an old one. `lock` is made, and a snapshot that was left half written is removed,
-    /// before that.
+    /// After [`LedgerError::FutureSchema`] and [`LedgerError::Corrupt`], entries and modes of files are what they were.
+    /// But a database tells what it is only when it is open. Before that, `lock` is made and a snapshot that was left half
+    /// written is removed; and when sled opens, it makes what is missing of `conf`, `db` and `blobs/`, and writes a new
+    /// snapshot in place of an old one.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
         let opened = worker::without_panic(|| Database::open(path)).map_err(Cause::while_opening);
         let worker = opened.and_then(|database| Ok(Worker::start(database, path)?));

@@ -17,7 +17,8 @@ use trace_model::{
 use crate::{
     database::Database,
     error::Cause,
-    keys::{self, Key, Tree},
+    keys::{self, Key},
+    trees::Tree,
 };
 
 /// How many launches an ambiguous suffix lists.

@@ -25,34 +25,25 @@ pub(crate) trait Row: Clone {
     type Stored: Serialize + DeserializeOwned + From<Self> + Into<Self>;
 }
 
-impl Row for Launch {
-    const ENTITY: Entity = Entity::Launch;
-    type Stored = Self;
+/// Says for each row what an error calls it, and what is written if that is not the row itself.
+macro_rules! rows {
+    ($($row:ident $(as $stored:ident)?,)+) => {
+        $(impl Row for $row {
+            const ENTITY: Entity = Entity::$row;
+            type Stored = rows!(@ $row $($stored)?);
+        })+
+    };
+    (@ $row:ident) => { $row };
+    (@ $row:ident $stored:ident) => { $stored };
 }
 
-impl Row for Turn {
-    const ENTITY: Entity = Entity::Turn;
-    type Stored = Self;
-}
-
-impl Row for Asset {
-    const ENTITY: Entity = Entity::Asset;
-    type Stored = Self;
-}
-
-impl Row for Decision {
-    const ENTITY: Entity = Entity::Decision;
-    type Stored = Self;
-}
-
-impl Row for UsageRecord {
-    const ENTITY: Entity = Entity::UsageRecord;
-    type Stored = StoredUsageRecord;
-}
-
-impl Row for Reservation {
-    const ENTITY: Entity = Entity::Reservation;
-    type Stored = Self;
+rows! {
+    Launch,
+    Turn,
+    Asset,
+    Decision,
+    UsageRecord as StoredUsageRecord,
+    Reservation,
 }
 
 /// A usage record whose money is an integer.

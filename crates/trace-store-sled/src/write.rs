@@ -21,8 +21,9 @@ use crate::{
     changes::Changes,
     database::Database,
     error::Cause,
-    keys::{self, Key, Tree},
+    keys::{self, Key},
     read, rows,
+    trees::Tree,
 };
 
 /// Applies what one boundary changed.
