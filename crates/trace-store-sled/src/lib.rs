@@ -79,9 +79,9 @@ impl SledLedger {
     /// the folder.
     ///
     /// After [`LedgerError::FutureSchema`] and [`LedgerError::Corrupt`], entries and modes of files are what they were.
-    /// But a database tells what it is only when it is open. Before that, `lock` is made and a snapshot that was left half
-    /// written is removed; and when sled opens, it makes what is missing of `conf`, `db` and `blobs/`, and writes a new
-    /// snapshot in place of an old one.
+    /// But a database tells what it is only when it is open. Before that, `lock` is made and a snapshot that was left
+    /// half written is removed; and when sled opens, it makes what is missing of `conf`, `db` and `blobs/`, and writes
+    /// a new snapshot in place of an old one.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
         let opened = worker::without_panic(|| Database::open(path)).map_err(Cause::while_opening);
         let worker = opened.and_then(|database| Ok(Worker::start(database, path)?));
