@@ -312,7 +312,7 @@ impl Capture {
 
     /// Records a step that an interpreter understood in the bytes of a stream.
     pub fn record_observed(&self, stream: OutputStream, observed: Observed) {
-        let Observed { event, agent, span } = observed;
+        let Observed { event, agent, span, .. } = observed;
         let raw = span.map(|span| RawSpan { stream, offset: span.start(), len: span.len() });
         self.record(|| Input::Conversation { event, agent, raw });
     }

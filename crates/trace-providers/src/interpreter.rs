@@ -13,9 +13,10 @@ use crate::{
     observation::{Note, NoteKind, Observation},
     recognise::SessionStart,
     record::{Found, read_line},
+    source::{Checkpoint, Detail, SourceFormat},
 };
 
-/// The formats that are interpreted. A further one is one more line here, and one more folder of rules.
+/// The formats that are read. A further one is one more line here, and one more file of rules.
 static FORMATS: [Format; 2] = [Format::of::<ClaudeStream>(), Format::of::<CodexExec>()];
 
 /// Reads what one provider prints.
@@ -28,6 +29,10 @@ pub trait Interpreter: fmt::Debug + Send {
 
     /// Takes the end of the output: a last line without a line feed is read now.
     fn finish(&mut self, out: &mut Vec<Observation>);
+
+    /// Returns what is needed to go on later with a source that grows, before [`finish`](Self::finish); `None` for a
+    /// format that is read from its start only.
+    fn checkpoint(&self) -> Option<Checkpoint>;
 }
 
 /// Returns an interpreter for what the provider prints in its JSON mode, or `None` for one whose output is kept raw
@@ -38,30 +43,44 @@ pub fn interpreter_for(provider: &Provider, start: SessionStart) -> Option<Box<d
     Format::of_provider(provider).map(|format| (format.interpreter)(start))
 }
 
-/// What a program prints in its JSON mode, as far as those need to know it who do not know the provider.
+/// How a source is written, as far as those need to know it who do not know the provider.
 #[derive(Debug)]
 pub(crate) struct Format {
     pub(crate) provider: Provider,
+    pub(crate) source: SourceFormat,
     /// See [`Records::is_record`].
     pub(crate) is_record: fn(Json<'_>) -> bool,
     /// See [`Records::session_id`].
     pub(crate) session_id: fn(Json<'_>) -> Option<String>,
     interpreter: fn(SessionStart) -> Box<dyn Interpreter>,
+    pub(crate) reader: fn(Detail) -> Box<dyn Interpreter>,
+    pub(crate) resume: fn(Detail, &Checkpoint) -> Option<Box<dyn Interpreter>>,
 }
 
 impl Format {
     const fn of<R: Records + 'static>() -> Self {
         Self {
             provider: R::PROVIDER,
+            source: R::FORMAT,
             is_record: R::is_record,
             session_id: R::session_id,
             interpreter: |start| Box::new(JsonLines { lines: LineSplitter::default(), rules: R::new(start) }),
+            reader: |detail| Box::new(JsonLines { lines: LineSplitter::default(), rules: R::reader(detail) }),
+            resume: |detail, checkpoint| {
+                let rules = R::resume(detail, &checkpoint.state)?;
+                Some(Box::new(JsonLines { lines: LineSplitter::starting_at(checkpoint.offset), rules }))
+            },
         }
     }
 
-    /// Returns the format of a provider.
+    /// Returns the format of what the provider's program prints.
     pub(crate) fn of_provider(provider: &Provider) -> Option<&'static Self> {
-        FORMATS.iter().find(|format| format.provider == *provider)
+        FORMATS.iter().find(|format| format.source.is_stream() && format.provider == *provider)
+    }
+
+    /// Returns the format of that name.
+    pub(crate) fn of_source(source: SourceFormat) -> Option<&'static Self> {
+        FORMATS.iter().find(|format| format.source == source)
     }
 
     /// Returns the format that the object is a line of.
@@ -75,8 +94,22 @@ pub(crate) trait Records: fmt::Debug + Send {
     /// Whose rules they are.
     const PROVIDER: Provider;
 
+    /// The format that they read.
+    const FORMAT: SourceFormat;
+
     /// Returns the rules for an output of which nothing was seen.
     fn new(start: SessionStart) -> Self;
+
+    /// Returns the rules for a source of which nothing was read. A stream that was recorded is read whole.
+    fn reader(detail: Detail) -> Self;
+
+    /// Returns the rules as [`state`](Self::state) left them.
+    fn resume(detail: Detail, state: &str) -> Option<Self>
+    where
+        Self: Sized;
+
+    /// Returns all that the rules remember between two lines; `None` where that is not worth its while.
+    fn state(&self) -> Option<String>;
 
     /// Tells whether the provider would print the object as a line, and no other provider would.
     ///
@@ -125,5 +158,9 @@ impl<R: Records> Interpreter for JsonLines<R> {
         let rules = &mut self.rules;
         self.lines.finish(&mut |line| Self::line(rules, line, out));
         rules.finish(out);
+    }
+
+    fn checkpoint(&self) -> Option<Checkpoint> {
+        Some(Checkpoint { offset: self.lines.start(), state: self.rules.state()? })
     }
 }

@@ -45,8 +45,10 @@ mod record;
 mod result_text;
 mod saying;
 mod session;
+mod source;
 
 pub use interpreter::{Interpreter, interpreter_for};
 pub use lines::MAX_LINE;
-pub use observation::{Note, NoteKind, Observation, Observed};
+pub use observation::{AgentSeen, Note, NoteKind, Observation, Observed, SessionSeen};
 pub use session::SessionScanner;
+pub use source::{Checkpoint, Detail, SourceFormat, reader_for, resume_reader};

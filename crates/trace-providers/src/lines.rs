@@ -78,6 +78,16 @@ impl LineSplitter {
         Self { limit, start: 0, held: Vec::new(), dropped: 0 }
     }
 
+    /// Returns a splitter for a source whose first `offset` bytes, all whole lines, were split before.
+    pub(crate) fn starting_at(offset: u64) -> Self {
+        Self { start: offset, ..Self::with_limit(MAX_LINE) }
+    }
+
+    /// Returns the place of the first byte of the line that is being read.
+    pub(crate) const fn start(&self) -> u64 {
+        self.start
+    }
+
     pub(crate) fn push(&mut self, bytes: &[u8], on_line: &mut dyn FnMut(Line<'_>)) {
         let mut rest = bytes;
         while let Some((line, behind)) = memchr(b'\n', rest).and_then(|at| rest.split_at_checked(at)) {

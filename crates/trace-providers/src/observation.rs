@@ -7,15 +7,20 @@ use trace_model::{
     event::{ConversationEvent, Receipt},
     money::NanoUsd,
     span::ByteSpan,
+    timestamp::Timestamp,
     turn::Outcome,
     usage::{Agent, UsageReport},
 };
 
 /// One thing that was read from a provider's output, in the order of the output.
 ///
-/// What one line says comes in this order: the prompt that it shows, its events, its usage, its result.
+/// What one line says comes in this order: its session, the prompt that it shows, its events, its usage, its result.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Observation {
+    /// What follows belongs to this session. Only session files say so, and again where it changes or more is known.
+    Session(SessionSeen),
+    /// A subagent was seen for the first time, or more is known of it.
+    Agent(AgentSeen),
     /// A step of the exchange.
     Event(Observed),
     /// A prompt of the main agent: exactly one observation per prompt, however many lines show it.
@@ -24,6 +29,8 @@ pub enum Observation {
     Input {
         /// What was asked, where the output shows it.
         text: Option<String>,
+        /// When it was asked, where the line tells.
+        at: Option<Timestamp>,
         /// The line that showed the prompt first.
         span: ByteSpan,
     },
@@ -43,6 +50,8 @@ pub enum Observation {
         cost_usd: Option<NanoUsd>,
         /// How long it took, in seconds.
         duration_secs: Option<f64>,
+        /// When it ended, where the line tells.
+        at: Option<Timestamp>,
         /// The line that says so.
         span: ByteSpan,
     },
@@ -57,8 +66,40 @@ pub struct Observed {
     pub event: ConversationEvent,
     /// Who made it.
     pub agent: Agent,
+    /// When, where the line tells.
+    pub at: Option<Timestamp>,
     /// The bytes of the stream that it was read from.
     pub span: Option<ByteSpan>,
+}
+
+/// A session as its file tells it. Absent means that it was not told so far.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SessionSeen {
+    /// The provider's own id of it.
+    pub id: String,
+    /// The session that started it or that it is a fork of, by the provider's id.
+    pub parent: Option<String>,
+    /// The folder that the agent worked in.
+    pub cwd: Option<String>,
+    /// When it was first active.
+    pub at: Option<Timestamp>,
+}
+
+/// A subagent as a session's files tell it. Absent means that it was not told so far.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AgentSeen {
+    /// Which one.
+    pub agent: Agent,
+    /// Who started it.
+    pub parent: Agent,
+    /// The tool call of the parent that it runs under.
+    pub tool_call: Option<String>,
+    /// What kind of agent the provider calls it.
+    pub kind: Option<String>,
+    /// What it was asked, whole.
+    pub prompt: Option<String>,
+    /// When it began.
+    pub at: Option<Timestamp>,
 }
 
 /// Something in a provider's output that could not be taken as it is.
@@ -93,6 +134,8 @@ pub enum NoteKind {
     UsageWithoutKey,
     /// A figure of a total is there and cannot be read, so what is known is a lower bound.
     IllegibleFigure,
+    /// A reply that the agent's program made up itself, of an error say. It is no request and costs nothing.
+    SyntheticReply,
     /// A running total is less than what its requests add up to; the requests count, and their sum is no exact one.
     TotalBelowRequests,
 }
@@ -110,6 +153,7 @@ impl NoteKind {
             Self::UnknownType => "unknown_type",
             Self::UsageWithoutKey => "usage_without_key",
             Self::IllegibleFigure => "illegible_figure",
+            Self::SyntheticReply => "synthetic_reply",
             Self::TotalBelowRequests => "total_below_requests",
         }
     }

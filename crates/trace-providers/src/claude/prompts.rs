@@ -57,7 +57,7 @@ impl Prompts {
             return None;
         }
         *self = Self::Open { unanswered: Some(hash) };
-        Some(Observation::Input { text: Some(text), span })
+        Some(Observation::Input { text: Some(text), at: None, span })
     }
 
     /// Takes any other line of the exchange of the main agent, and returns the prompt if no line showed it.
@@ -70,7 +70,7 @@ impl Prompts {
             Self::Announced(span) => Some(*span),
         };
         *self = Self::Open { unanswered: None };
-        span.map(|span| Observation::Input { text: None, span })
+        span.map(|span| Observation::Input { text: None, at: None, span })
     }
 
     /// Takes the result of the prompt.
@@ -83,7 +83,7 @@ impl Prompts {
     pub(super) fn end(&mut self) -> Option<Observation> {
         let Self::Announced(span) = *self else { return None };
         *self = Self::Open { unanswered: None };
-        Some(Observation::Input { text: None, span })
+        Some(Observation::Input { text: None, at: None, span })
     }
 }
 

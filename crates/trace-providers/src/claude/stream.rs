@@ -42,6 +42,7 @@ use crate::{
     recent::Recent,
     recognise::SessionStart,
     saying::{LastError, Saying, UnknownTypes},
+    source::{Detail, SourceFormat},
 };
 
 /// The types of the lines that these rules can do something with, or know that they need not.
@@ -65,10 +66,23 @@ pub(crate) struct ClaudeStream {
 
 impl Records for ClaudeStream {
     const PROVIDER: Provider = Provider::Claude;
+    const FORMAT: SourceFormat = SourceFormat::ClaudeStream;
 
     /// Each process counts from zero, whether it begins a session or resumes one.
     fn new(_: SessionStart) -> Self {
         Self::default()
+    }
+
+    fn reader(_: Detail) -> Self {
+        Self::new(SessionStart::New)
+    }
+
+    fn resume(_: Detail, _: &str) -> Option<Self> {
+        None
+    }
+
+    fn state(&self) -> Option<String> {
+        None
     }
 
     /// A line has one of the types and names its session.
@@ -304,6 +318,7 @@ impl ClaudeStream {
             status: result.status,
             cost_usd: settled.cost,
             duration_secs: result.duration_secs,
+            at: None,
             span: line.span,
         });
         self.prompts.settled();

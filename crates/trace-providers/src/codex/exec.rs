@@ -36,6 +36,7 @@ use crate::{
     observation::Observation,
     recognise::SessionStart,
     saying::{LastError, Saying, UnknownTypes},
+    source::{Detail, SourceFormat},
 };
 
 /// The rules of the stream, and what they remember of it.
@@ -53,6 +54,7 @@ pub(crate) struct CodexExec {
 
 impl Records for CodexExec {
     const PROVIDER: Provider = Provider::Codex;
+    const FORMAT: SourceFormat = SourceFormat::CodexExec;
 
     fn new(start: SessionStart) -> Self {
         Self {
@@ -63,6 +65,18 @@ impl Records for CodexExec {
             last_error: LastError::default(),
             unknown_types: UnknownTypes::default(),
         }
+    }
+
+    fn reader(_: Detail) -> Self {
+        Self::new(SessionStart::New)
+    }
+
+    fn resume(_: Detail, _: &str) -> Option<Self> {
+        None
+    }
+
+    fn state(&self) -> Option<String> {
+        None
     }
 
     /// A line has one of the types that have a dot in them, and what goes with it. `error` is a word of everyone's.
@@ -124,7 +138,7 @@ impl CodexExec {
         self.turn_is_open = true;
         self.spending.begin_turn();
         self.last_error = LastError::default();
-        line.out.push(Observation::Input { text: None, span: line.span });
+        line.out.push(Observation::Input { text: None, at: None, span: line.span });
     }
 
     /// Leaves a turn that has no result, and returns what is known of its usage: that there may be some.
@@ -168,7 +182,7 @@ impl CodexExec {
 }
 
 fn result(status: Outcome, line: &mut Saying<'_>) {
-    line.out.push(Observation::Result { status, cost_usd: None, duration_secs: None, span: line.span });
+    line.out.push(Observation::Result { status, cost_usd: None, duration_secs: None, at: None, span: line.span });
 }
 
 fn plan_delta(json: Json<'_>, line: &mut Saying<'_>) {

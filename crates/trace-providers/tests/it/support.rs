@@ -112,10 +112,10 @@ pub(crate) fn render(observations: &[Observation]) -> String {
                 drop_nulls(&mut value);
                 (format!("event  {agent} {}+{}", span.start(), span.len()), value)
             }
-            Observation::Input { text, span } => (format!("input  {}+{}", span.start(), span.len()), json!(text)),
+            Observation::Input { text, span, .. } => (format!("input  {}+{}", span.start(), span.len()), json!(text)),
             Observation::Usage(report) => (String::from("usage "), json!(report)),
             Observation::Receipt(receipt) => (String::from("receipt"), json!(receipt)),
-            Observation::Result { status, cost_usd, duration_secs, span } => (
+            Observation::Result { status, cost_usd, duration_secs, span, .. } => (
                 format!("result {}+{}", span.start(), span.len()),
                 json!({"status": status, "cost_usd": cost_usd, "duration_secs": duration_secs}),
             ),

@@ -186,12 +186,14 @@ impl Interpretation {
             Observation::Event(observed) => self.capture.record_observed(self.stream, observed),
             Observation::Usage(report) => self.capture.record_usage(report),
             Observation::Receipt(receipt) => self.capture.record_receipt(receipt),
-            Observation::Result { status, cost_usd, duration_secs, span } => {
+            Observation::Result { status, cost_usd, duration_secs, span, .. } => {
                 let raw = RawSpan { stream: self.stream, offset: span.start(), len: span.len() };
                 self.capture.record_result(status, cost_usd, duration_secs, Some(raw));
             }
             // The turn that it begins has its text.
             Observation::Input { .. } => {}
+            // A stream says both in its receipts and events.
+            Observation::Session(_) | Observation::Agent(_) => {}
             Observation::Note(note) => {
                 self.interpreted.notes += 1;
                 self.interpreted.first_note.get_or_insert(note);

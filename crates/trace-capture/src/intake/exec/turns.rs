@@ -71,11 +71,11 @@ mod tests {
     const SPAN: ByteSpan = ByteSpan::new(0, 1).unwrap();
 
     fn prompt(text: &str) -> Observation {
-        Observation::Input { text: Some(text.to_owned()), span: SPAN }
+        Observation::Input { text: Some(text.to_owned()), at: None, span: SPAN }
     }
 
     fn result(status: Outcome) -> Observation {
-        Observation::Result { status, cost_usd: None, duration_secs: None, span: SPAN }
+        Observation::Result { status, cost_usd: None, duration_secs: None, at: None, span: SPAN }
     }
 
     /// Compares the boundaries that observations make, and how the launch went if its process ended so.
