@@ -78,7 +78,7 @@ fn places_lie_within(observations: &[Observation], len: usize) -> bool {
         Observation::Event(observed) => observed.span.is_some_and(|span| span.end() <= len),
         Observation::Input { span, .. } | Observation::Result { span, .. } => span.end() <= len,
         Observation::Note(note) => note.offset <= len && note.detail.len() <= 300,
-        Observation::Usage(_) | Observation::Receipt(_) => true,
+        Observation::Session(_) | Observation::Agent(_) | Observation::Usage(_) | Observation::Receipt(_) => true,
     })
 }
 

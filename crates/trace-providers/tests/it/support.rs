@@ -17,7 +17,7 @@ use trace_model::{
     usage::{Agent, UsageRecord, UsageReport, UsageRow},
     words::Provider,
 };
-use trace_providers::{Note, NoteKind, Observation, interpreter_for, recognise::SessionStart};
+use trace_providers::{AgentSeen, Note, NoteKind, Observation, SessionSeen, interpreter_for, recognise::SessionStart};
 
 /// Returns a recorded stream.
 #[expect(clippy::disallowed_methods, reason = "the crate reads no file; its tests read their recordings")]
@@ -105,6 +105,13 @@ pub(crate) fn render(observations: &[Observation]) -> String {
     let mut text = String::new();
     for seen in observations {
         let (name, value) = match seen {
+            Observation::Session(SessionSeen { id, parent, cwd, at }) => {
+                (String::from("session"), json!({"id": id, "parent": parent, "cwd": cwd, "at": at}))
+            }
+            Observation::Agent(AgentSeen { agent, parent, tool_call, kind, prompt, at }) => (
+                String::from("agent  "),
+                json!({"agent": agent, "parent": parent, "tool_call": tool_call, "kind": kind, "prompt": prompt, "at": at}),
+            ),
             Observation::Event(observed) => {
                 let span = observed.span.unwrap();
                 let mut value = serde_json::to_value(&observed.event).unwrap();
@@ -199,7 +206,7 @@ pub(crate) fn record(observations: &[Observation]) -> Recorded {
                 let payload = Payload::TurnEnded { status, partial_reason };
                 recorder.append(payload, |_| {});
             }
-            Observation::Note(_) => {}
+            Observation::Session(_) | Observation::Agent(_) | Observation::Note(_) => {}
         }
     }
     let rows = recorder.fold.into_rows();
