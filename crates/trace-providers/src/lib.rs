@@ -35,6 +35,7 @@ extern crate std;
 mod account;
 mod claude;
 mod codex;
+mod cut;
 mod interpreter;
 mod json;
 mod lines;

@@ -1,11 +1,16 @@
-//! Which provider it is, and whether its session is a new one.
+//! Which provider or format it is, and whether its session is a new one.
+
+use alloc::string::String;
 
 use trace_model::words::Provider;
 
 use crate::{
+    cut::closed,
     interpreter::Format,
     json::Json,
     lines::{Line, LineSplitter},
+    record::{Found, read_line},
+    source::SourceFormat,
 };
 
 /// The longest line that is looked at, and how much of shorter lines of no known provider is, in bytes.
@@ -188,7 +193,7 @@ impl StreamRecogniser {
                     if let Ok(text) = str::from_utf8(line.bytes)
                         && let Ok(json) = Json::object(text)
                     {
-                        if let Some(format) = Format::of_record(json) {
+                        if let Some(format) = Format::of_stream_line(json) {
                             *recognition = Recognition::Decided(format.provider.clone());
                             return;
                         }
@@ -201,4 +206,63 @@ impl StreamRecogniser {
             }
         });
     }
+}
+
+/// How much of a source tells what it is, in bytes: 1 MiB.
+pub const SOURCE_HEAD: usize = LOOK_AHEAD;
+
+/// Recognises the format of a source by its first bytes, up to [`SOURCE_HEAD`]; no name is needed.
+///
+/// A document is known by its fields. Else the first line that is an object of a known format decides, as it does for a
+/// stream: other lines may stand before it, and the search ends after 16 foreign objects. Damage is no obstacle: a line
+/// is read as a reader reads it, and one that the end of the head cuts is read as far as it goes.
+///
+/// ```
+/// use trace_providers::{SourceFormat, recognise::recognise_source};
+///
+/// let head = b"a warning\n{\"type\":\"thread.started\",\"thread_id\":\"t\"}\n";
+/// assert_eq!(recognise_source(head), Some(SourceFormat::CodexExec));
+/// assert_eq!(recognise_source(b"just text"), None);
+/// ```
+pub fn recognise_source(head: &[u8]) -> Option<SourceFormat> {
+    let head = head.get(..SOURCE_HEAD).unwrap_or(head);
+    document(head).or_else(|| first_known_line(head)).map(|format| format.source)
+}
+
+/// Returns the format of a document that begins so.
+fn document(head: &[u8]) -> Option<&'static Format> {
+    let text = String::from_utf8_lossy(head);
+    let text = text.trim_start_matches('\u{FEFF}').trim_start();
+    match Json::prefix(text) {
+        Ok((json, _)) => Format::of_document(json),
+        Err(_) => Format::of_document(Json::object(&closed(text)?).ok()?),
+    }
+}
+
+fn first_known_line(head: &[u8]) -> Option<&'static Format> {
+    let mut found = None;
+    let mut foreign = 0;
+    let mut take = |line: Line<'_>| {
+        let Line::Whole(line) = line else { return };
+        if found.is_some() || foreign == FOREIGN_OBJECTS {
+            return;
+        }
+        let mut has_object = false;
+        read_line(line, |json| Format::of_line(json).is_some(), &mut |part| {
+            if let Found::Record(json, _) = part {
+                has_object = true;
+                found = found.or_else(|| Format::of_line(json));
+            }
+        });
+        // The head, or a crash, may have cut it.
+        if !has_object && !line.ended {
+            let text = String::from_utf8_lossy(line.bytes);
+            found = closed(&text).and_then(|text| Format::of_line(Json::object(&text).ok()?));
+        }
+        foreign += u8::from(has_object && found.is_none());
+    };
+    let mut lines = LineSplitter::with_limit(SOURCE_HEAD);
+    lines.push(head, &mut take);
+    lines.finish(&mut take);
+    found
 }

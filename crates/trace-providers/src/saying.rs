@@ -30,7 +30,12 @@ pub(crate) struct Saying<'o> {
 
 impl Saying<'_> {
     pub(crate) fn event(&mut self, event: ConversationEvent) {
-        self.out.push(Observation::Event(Observed { event, agent: self.agent.clone(), at: None, span: Some(self.span) }));
+        self.out.push(Observation::Event(Observed {
+            event,
+            agent: self.agent.clone(),
+            at: None,
+            span: Some(self.span),
+        }));
     }
 
     pub(crate) fn usage(&mut self, reports: impl IntoIterator<Item = UsageReport>) {

@@ -31,7 +31,7 @@ pub enum SourceFormat {
     GeminiDocument,
     /// `opencode run --format json`.
     OpenCodeRun,
-    /// Rows of OpenCode's store, one a line, see `opencode::store`.
+    /// Rows of the store of `OpenCode`, one a line, see `opencode::store`.
     OpenCodeStore,
 }
 

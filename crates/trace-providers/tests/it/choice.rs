@@ -2,8 +2,8 @@
 
 use trace_model::words::Provider;
 use trace_providers::{
-    SessionScanner, interpreter_for,
-    recognise::{Recognition, SessionStart, StreamRecogniser, by_command},
+    SessionScanner, SourceFormat, interpreter_for,
+    recognise::{Recognition, SOURCE_HEAD, SessionStart, StreamRecogniser, by_command, recognise_source},
 };
 
 use crate::support::fixture;
@@ -106,7 +106,6 @@ fn a_stream_is_recognised_by_its_first_known_line_however_it_is_cut() {
         (br#"{"type":"thread.started"}"#, Recognition::NotKnown),
         (br#"{"type":"item.completed"}"#, Recognition::NotKnown),
         (br#"{"type":"error","message":"anyone says that"}"#, Recognition::NotKnown),
-        (br#"{"type":"init","session_id":"s","model":"gemini-3"}"#, Recognition::NotKnown),
         (br#"{"type":"result"}"#, Recognition::NotKnown),
         (b"hello\n", Recognition::NotKnown),
         (b"", Recognition::NotKnown),
@@ -194,4 +193,37 @@ fn the_search_for_a_session_has_an_end() {
     let mut scanner = SessionScanner::new(Provider::Unknown);
     assert_eq!(scanner.push(&vec![b'\n'; 9 << 20]), None);
     assert_eq!(scanner.push(b"{\"session_id\":\"late\"}\n"), None);
+}
+
+#[test]
+fn a_source_is_recognised_by_its_content_whatever_stands_around_it() {
+    let claude = Some(SourceFormat::ClaudeStream);
+    let hello = fixture("claude-hello/stream.jsonl");
+    let [first, ..] = hello.split_inclusive(|byte| *byte == b'\n').collect::<Vec<_>>()[..] else { unreachable!() };
+    let foreign = b"{\"level\":\"warn\"}\n";
+    for (head, expected) in [
+        (hello.clone(), claude),
+        (fixture("codex-hello/stream.jsonl"), Some(SourceFormat::CodexExec)),
+        ([b"\xEF\xBB\xBF".as_slice(), &hello].concat(), claude),
+        ([b"\n\r\n \n".as_slice(), &hello].concat(), claude),
+        ([[0; 300].as_slice(), &hello].concat(), claude),
+        ([b"\xFF\xFE not text\n".as_slice(), foreign, &hello].concat(), claude),
+        // A torn line, with and without its end.
+        ([&first[..first.len() / 2], &hello].concat(), claude),
+        (first[..first.len() - 40].to_vec(), claude),
+        (foreign.repeat(15).into_iter().chain(hello.clone()).collect(), claude),
+        (foreign.repeat(16).into_iter().chain(hello).collect(), None),
+        (b"[1,2]".to_vec(), None),
+        (b"{\"a\":".to_vec(), None),
+        (Vec::new(), None),
+    ] {
+        assert_eq!(recognise_source(&head), expected, "{}", String::from_utf8_lossy(&head));
+    }
+}
+
+#[test]
+fn only_the_head_of_a_source_is_looked_at() {
+    let hello = fixture("claude-hello/stream.jsonl");
+    let late = [vec![b'x'; SOURCE_HEAD - 1].as_slice(), b"\n", &hello].concat();
+    assert_eq!(recognise_source(&late), None);
 }
