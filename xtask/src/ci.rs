@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::licences::Policy;
 use crate::tests_run::{self, Counts};
 use crate::workspace::{Problem, Workspace};
-use crate::{commands, features, layers, licences, manifests, purity, tidy};
+use crate::{commands, features, layers, licences, manifests, prices, purity, tidy};
 
 struct Step {
     name: &'static str,
@@ -25,6 +25,7 @@ const STEPS: &[Step] = &[
     Step { name: "purity", about: "pure crates have no way to the world", run: |root| check(root, purity::check) },
     Step { name: "manifests", about: "manifests are of one shape", run: |root| check(root, manifests::check) },
     Step { name: "licences", about: "licences and sources of dependencies", run: check_licences },
+    Step { name: "prices", about: "the table of prices is that of genai-prices", run: check_prices },
     Step { name: "clippy", about: "lints are errors", run: clippy },
     Step { name: "tests", about: "every test", run: |root| tests_run::nextest(root, &workspace_arguments()) },
     Step { name: "doctests", about: "the examples of the documentation", run: tests_run::doctests },
@@ -108,6 +109,11 @@ fn check_licences(root: &Path) -> Result<Counts> {
     let text = std::fs::read_to_string(root.join("deny.toml")).context("read deny.toml")?;
     let policy = Policy::parse(&text)?;
     report(&licences::check(&policy, &licences::packages(root, &policy)?))
+}
+
+fn check_prices(root: &Path) -> Result<Counts> {
+    prices::check(root)?;
+    Ok(Counts::default())
 }
 
 fn format(root: &Path) -> Result<Counts> {

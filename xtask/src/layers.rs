@@ -32,6 +32,11 @@ pub(crate) const LAYERS: &[Layer] = &[
         siblings: &["trace-model"],
         pure: Some(&["memchr", "serde", "serde_json"]),
     },
+    Layer {
+        name: "trace-prices",
+        siblings: &["trace-model"],
+        pure: Some(&["hex", "serde", "serde_json", "sha2", "thiserror"]),
+    },
     Layer { name: "trace-report", siblings: &["trace-model"], pure: Some(&["serde"]) },
     Layer { name: "trace-store-memory", siblings: &["trace-model"], pure: None },
     Layer { name: DISK_STORE, siblings: &["trace-model"], pure: None },
@@ -42,7 +47,7 @@ pub(crate) const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "trace-cli",
-        siblings: &["trace-attribution", "trace-capture", "trace-model", "trace-report"],
+        siblings: &["trace-attribution", "trace-capture", "trace-model", "trace-prices", "trace-report"],
         pure: None,
     },
     Layer {

@@ -1,8 +1,9 @@
 //! The tasks of this workspace: everything that CI checks, and what a developer runs by hand.
 //!
-//! One file per task: [`ci`], [`fix`], [`mod@bench`], [`advisories`]. The checks that `ci` makes itself are pure
-//! functions from a [`workspace::Workspace`] to problems: [`tidy`], [`layers`], [`purity`], [`manifests`]; [`licences`]
-//! is one from the list of packages. `mistakes` (tests) applies each forbidden mistake and sees it refused.
+//! One file per task: [`ci`], [`fix`], [`mod@bench`], [`prices`], [`advisories`]. The checks that `ci` makes itself are
+//! pure functions from a [`workspace::Workspace`] to problems: [`tidy`], [`layers`], [`purity`], [`manifests`];
+//! [`licences`] is one from the list of packages. `mistakes` (tests) applies each forbidden mistake and sees it
+//! refused.
 
 mod advisories;
 mod bench;
@@ -15,6 +16,7 @@ mod licences;
 mod manifests;
 #[cfg(test)]
 mod mistakes;
+mod prices;
 mod purity;
 mod source;
 mod tests_run;
@@ -51,6 +53,8 @@ enum Task {
         /// Only the benches whose package or name contains one of these
         names: Vec<String>,
     },
+    /// Take the table of prices from the version of genai-prices that Cargo.lock names
+    Prices,
     /// Ask cargo-deny about known vulnerabilities (needs the network)
     Advisories,
 }
@@ -65,6 +69,7 @@ fn main() -> ExitCode {
         Task::Ci { only, list: false } => Ok(ci::run(root, &only)),
         Task::Fix => fix::run(root),
         Task::Bench { names } => bench::run(root, &names),
+        Task::Prices => prices::write(root).map(|()| true),
         Task::Advisories => advisories::run(root),
     };
     match done {
