@@ -8,8 +8,9 @@ use alloc::{
 
 use trace_model::{
     context::Sha256Hex,
-    event::ConversationEvent,
+    event::{ConversationEvent, Item, ItemStatus},
     span::ByteSpan,
+    timestamp::Timestamp,
     usage::{Agent, UsageReport},
 };
 
@@ -24,6 +25,8 @@ const TYPE_NAME: usize = 100;
 /// Where the observations of one line come from and go to.
 pub(crate) struct Saying<'o> {
     pub(crate) agent: Agent,
+    /// When, where the line tells.
+    pub(crate) at: Option<Timestamp>,
     pub(crate) span: ByteSpan,
     pub(crate) out: &'o mut Vec<Observation>,
 }
@@ -33,9 +36,17 @@ impl Saying<'_> {
         self.out.push(Observation::Event(Observed {
             event,
             agent: self.agent.clone(),
-            at: None,
+            at: self.at,
             span: Some(self.span),
         }));
+    }
+
+    /// Tells that the context was compacted: an item like that of a tool, with what the provider says about it.
+    #[expect(dead_code, reason = "only session files tell of it")]
+    pub(crate) fn compaction(&mut self, id: String, said: Option<&str>) {
+        let name = String::from("compaction");
+        let item = Item::Tool { id, name, status: ItemStatus::Completed, input: said.map(String::from), output: None };
+        self.event(ConversationEvent::ItemCompleted { turn_id: None, item });
     }
 
     pub(crate) fn usage(&mut self, reports: impl IntoIterator<Item = UsageReport>) {

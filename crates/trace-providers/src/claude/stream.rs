@@ -100,7 +100,7 @@ impl Records for ClaudeStream {
 
     fn record(&mut self, json: Json<'_>, span: ByteSpan, out: &mut Vec<Observation>) {
         let [kind, parent] = json.fields(["type", "parent_tool_use_id"]).map(|field| field.and_then(Json::name));
-        let mut line = Saying { agent: self.agents.under(parent.as_deref()), span, out };
+        let mut line = Saying { agent: self.agents.under(parent.as_deref()), at: None, span, out };
         match kind.as_deref() {
             Some("system") => self.system(json, &mut line),
             Some("assistant") => self.assistant(json, &mut line),

@@ -96,7 +96,7 @@ impl Records for CodexExec {
     }
 
     fn record(&mut self, json: Json<'_>, span: ByteSpan, out: &mut Vec<Observation>) {
-        let line = &mut Saying { agent: Agent::Main, span, out };
+        let line = &mut Saying { agent: Agent::Main, at: None, span, out };
         match json.field("type").and_then(Json::name).as_deref().unwrap_or_default() {
             "thread.started" => self.thread_started(json, line),
             "turn.started" => self.turn_started(line),
