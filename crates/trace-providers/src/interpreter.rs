@@ -8,16 +8,28 @@ use trace_model::{span::ByteSpan, words::Provider};
 use crate::{
     claude::stream::ClaudeStream,
     codex::exec::CodexExec,
+    gemini::{document::GeminiDocument, session::GeminiSession, stream::GeminiStream},
     json::Json,
     lines::{Line, LineSplitter},
     observation::{Note, NoteKind, Observation},
     recognise::SessionStart,
-    record::{Found, read_line},
+    record::{Found, read_broken, text_of},
     source::{Checkpoint, Detail, SourceFormat},
 };
 
 /// The formats that are read. A further one is one more line here, and one more file of rules.
-static FORMATS: &[Format] = &[Format::of_lines::<ClaudeStream>(), Format::of_lines::<CodexExec>()];
+static FORMATS: &[Format] = &[
+    Format::of_lines::<ClaudeStream>(),
+    Format::of_lines::<CodexExec>(),
+    Format::of_lines::<GeminiStream>(),
+    Format::of_lines::<GeminiSession>(),
+    Format::document(
+        Provider::Gemini,
+        SourceFormat::GeminiDocument,
+        GeminiDocument::is_document,
+        GeminiDocument::reader,
+    ),
+];
 
 /// Reads what one provider prints.
 ///
@@ -90,7 +102,6 @@ impl Format {
     /// Returns the format of sources that are one JSON document, and are read from their start only.
     ///
     /// `is_document` tells whether an object is one, or the beginning of one, and no line of another format.
-    #[expect(dead_code, reason = "the formats that are one document are not read yet")]
     const fn document(
         provider: Provider,
         source: SourceFormat,
@@ -165,6 +176,17 @@ pub(crate) trait Records: fmt::Debug + Send {
     /// Returns the session id that the object tells.
     fn session_id(json: Json<'_>) -> Option<String>;
 
+    /// Takes the text of a line, if it is one object, and adds what it says to `out`.
+    ///
+    /// Rules that read files in bulk do it in one pass over the text, see [`typed`](crate::typed).
+    ///
+    /// # Errors
+    ///
+    /// The text is no JSON object; nothing was taken.
+    fn line(&mut self, text: &str, span: ByteSpan, out: &mut Vec<Observation>) -> Result<(), serde_json::Error> {
+        Json::object(text).map(|json| self.record(json, span, out))
+    }
+
     /// Takes one object and adds what it says to `out`.
     fn record(&mut self, json: Json<'_>, span: ByteSpan, out: &mut Vec<Observation>);
 
@@ -186,10 +208,15 @@ impl<R: Records> JsonLines<R> {
                 let detail = alloc::format!("{len} bytes");
                 out.push(Observation::Note(Note { offset, kind: NoteKind::LineTooLong, detail }));
             }
-            Line::Whole(line) => read_line(line, R::is_record, &mut |found| match found {
-                Found::Record(json, span) => rules.record(json, span, out),
-                Found::Note(note) => out.push(Observation::Note(note)),
-            }),
+            Line::Whole(line) => {
+                let text = text_of(line, &mut |note| out.push(Observation::Note(note)));
+                if let Err(error) = rules.line(&text, line.span(), out) {
+                    read_broken(line, &text, &error, R::is_record, &mut |found| match found {
+                        Found::Record(json, span) => rules.record(json, span, out),
+                        Found::Note(note) => out.push(Observation::Note(note)),
+                    });
+                }
+            }
         }
     }
 }

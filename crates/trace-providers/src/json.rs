@@ -107,7 +107,8 @@ impl<'a> Json<'a> {
         matches!(self.source(), "false" | "0" | "\"false\"" | "\"\"")
     }
 
-    fn new(value: &'a RawValue) -> Option<Self> {
+    /// Returns a value that was read, unless it is null.
+    pub(crate) fn new(value: &'a RawValue) -> Option<Self> {
         (value.get() != "null").then_some(Self(value))
     }
 }

@@ -36,6 +36,7 @@ mod account;
 mod claude;
 mod codex;
 mod cut;
+mod gemini;
 mod interpreter;
 mod json;
 mod lines;
@@ -47,6 +48,7 @@ mod result_text;
 mod saying;
 mod session;
 mod source;
+mod typed;
 
 pub use interpreter::{Interpreter, interpreter_for};
 pub use lines::MAX_LINE;

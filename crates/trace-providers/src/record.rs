@@ -30,43 +30,59 @@ pub(crate) enum Found<'a> {
 ///
 /// `is_record` tells which objects inside of a broken line are ones that the provider prints as a line.
 pub(crate) fn read_line(line: WholeLine<'_>, is_record: fn(Json<'_>) -> bool, each: &mut dyn FnMut(Found<'_>)) {
-    let note = |kind, at: usize, detail: &str| {
-        let detail = String::from(&detail[..detail.floor_char_boundary(DETAIL)]);
-        Note { offset: line.offset.saturating_add(count(at)), kind, detail }
-    };
+    let text = text_of(line, &mut |note| each(Found::Note(note)));
+    match Json::object(&text) {
+        Ok(json) => each(Found::Record(json, line.span())),
+        Err(error) => read_broken(line, &text, &error, is_record, each),
+    }
+}
+
+/// Returns the text of a line, with what is no text in it replaced and noted.
+pub(crate) fn text_of<'a>(line: WholeLine<'a>, each: &mut dyn FnMut(Note)) -> Cow<'a, str> {
     let text = match str::from_utf8(line.bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(error) => {
-            each(Found::Note(note(NoteKind::InvalidUtf8, error.valid_up_to(), "")));
+            each(note(line, NoteKind::InvalidUtf8, error.valid_up_to(), ""));
             String::from_utf8_lossy(line.bytes)
         }
     };
-    let text = match without_lone_surrogates(&text) {
+    match without_lone_surrogates(&text) {
         Some((repaired, at)) => {
-            each(Found::Note(note(NoteKind::LoneSurrogate, at, "")));
+            each(note(line, NoteKind::LoneSurrogate, at, ""));
             Cow::Owned(repaired)
         }
         None => text,
-    };
-    let error = match Json::object(&text) {
-        Ok(json) => return each(Found::Record(json, line.span())),
-        Err(error) => error,
-    };
+    }
+}
+
+/// Reads a line that is no object: calls `each` for what could be saved, and for one note.
+pub(crate) fn read_broken(
+    line: WholeLine<'_>,
+    text: &str,
+    error: &serde_json::Error,
+    is_record: fn(Json<'_>) -> bool,
+    each: &mut dyn FnMut(Found<'_>),
+) {
     // Where the text has other places than the bytes, only the line as a whole can be told.
     let places_hold = text.len() == line.bytes.len();
     let mut saved = 0_usize;
-    salvage(&text, is_record, &mut |at, json| {
+    salvage(text, is_record, &mut |at, json| {
         saved += 1;
         let part = if places_hold { span(line.offset + count(at), json.source().len()) } else { line.span() };
         each(Found::Record(json, part));
     });
     each(Found::Note(if saved > 0 {
-        note(NoteKind::Salvaged, 0, &format!("{saved} whole on a broken line of {} bytes", line.bytes.len()))
+        note(line, NoteKind::Salvaged, 0, &format!("{saved} whole on a broken line of {} bytes", line.bytes.len()))
     } else if line.ended {
-        note(NoteKind::BadLine, 0, &format!("{error}"))
+        note(line, NoteKind::BadLine, 0, &format!("{error}"))
     } else {
-        note(NoteKind::IncompleteTail, 0, &format!("{} bytes", line.bytes.len()))
+        note(line, NoteKind::IncompleteTail, 0, &format!("{} bytes", line.bytes.len()))
     }));
+}
+
+fn note(line: WholeLine<'_>, kind: NoteKind, at: usize, detail: &str) -> Note {
+    let detail = String::from(&detail[..detail.floor_char_boundary(DETAIL)]);
+    Note { offset: line.offset.saturating_add(count(at)), kind, detail }
 }
 
 /// Finds the whole objects on a line that is none: a crash can glue a cut one and a whole one together, or leave a run
@@ -99,9 +115,11 @@ fn salvage<'a>(text: &'a str, is_record: fn(Json<'_>) -> bool, each: &mut dyn Fn
 ///
 /// JavaScript writes such halves where it cuts a string; they are no characters. An escape is six bytes long either
 /// way, so all places stay.
-fn without_lone_surrogates(text: &str) -> Option<(String, usize)> {
+pub(crate) fn without_lone_surrogates(text: &str) -> Option<(String, usize)> {
     // Most lines have many escapes and none of these.
-    memmem::find(text.as_bytes(), b"\\u")?;
+    if !may_have_surrogates(text) {
+        return None;
+    }
     let mut repaired = String::new();
     let mut copied = 0;
     let mut first = None;
@@ -131,6 +149,13 @@ fn without_lone_surrogates(text: &str) -> Option<(String, usize)> {
     let first = first?;
     repaired.push_str(text.get(copied..)?);
     Some((repaired, first))
+}
+
+/// Tells whether the text has what looks like the escape of a half of a surrogate pair.
+fn may_have_surrogates(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    memmem::find_iter(bytes, "\\u")
+        .any(|at| matches!(bytes.get(at + 2..at + 4), Some([b'd' | b'D', b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F'])))
 }
 
 /// The `\u` escapes of a JSON text.
