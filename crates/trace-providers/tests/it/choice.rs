@@ -33,7 +33,7 @@ fn only_a_provider_with_rules_has_an_interpreter() {
     for provider in [Provider::Claude, Provider::Codex] {
         assert!(interpreter_for(&provider, SessionStart::New).is_some(), "{provider}");
     }
-    for provider in [Provider::Unknown, Provider::Gemini, "my-agent".parse().unwrap()] {
+    for provider in [Provider::Unknown, "my-agent".parse().unwrap()] {
         assert!(interpreter_for(&provider, SessionStart::New).is_none(), "{provider}");
     }
 }
