@@ -124,6 +124,11 @@ impl Fold {
         self.usage.get(key)
     }
 
+    /// Returns the keys of all usage records, sorted.
+    pub fn usage_keys(&self) -> impl Iterator<Item = &str> {
+        self.usage.records().map(|record| record.report.key.as_str())
+    }
+
     /// Returns what the usage records add up to as far as this launch knows: it sees no replays of other launches.
     pub fn totals(&self) -> Totals {
         let rows = self.usage.records().map(|record| UsageRow { record: record.clone(), replay_of: None });

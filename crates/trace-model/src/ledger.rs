@@ -17,9 +17,10 @@ use crate::{
     id::{ControlRunId, IdSuffix, LaunchId, TurnId},
     launch::{Launch, LaunchState},
     query::LaunchQuery,
-    rows::{BoundaryRows, LaunchRows, TurnRows, UsageChange},
+    rows::{BoundaryRows, LaunchChange, LaunchRows, TurnRows, UsageChange},
     turn::{Turn, TurnRow, TurnState},
     usage::{UsageRecord, UsageRow},
+    usage_query::{CostEntry, PriceVersion, UsageCell, UsageQuery},
     words::ReservationState,
 };
 
@@ -36,13 +37,16 @@ use crate::{
 /// * An id that is taken is `AlreadyExists`, and so is an ordinal that is taken in its launch, or a position that is
 ///   taken in its turn.
 /// * What ended stays ended: an update that would give an ended launch or turn another end, or let it run again, is
-///   `Conflict`; so is a new turn in a launch that had ended before. Identity never changes, see
+///   `Conflict`; so is a new turn in a launch that had ended before. Of a launch that is
+///   [`Extended`](LaunchChange::Extended) the ends may move, and turns come behind. Identity never changes, see
 ///   [`check_launch_update`] and [`check_turn_update`]. Assets and decisions never change.
 /// * Rows of one call that are not all of one launch are `Conflict`, see [`check_boundary`] and
 ///   [`check_launch_rows`].
 /// * A saved usage record stands instead of one of the same key; deleting a key that is not there is fine.
 /// * Of the records of one `request_key`, over all launches, the one of the smallest
 ///   [`seniority`](crate::usage::UsageRecord::seniority) counts; the others are answered as its replays.
+/// * Computed costs are a cache beside the rows: what is said of a record by one version of the prices stands until
+///   another version's is saved, or the record changes, which drops it. A record that is saved as it was keeps it.
 /// * [`replace_launch`](Self::replace_launch) leaves no old row of that launch behind.
 /// * A control run has at most one waiting reservation, and a launch at most one reservation. A launch that is opened
 ///   or put in place takes the reservation of its id in the same transaction, whatever became of it before: the launch
@@ -145,6 +149,29 @@ pub trait Ledger: fmt::Debug + Send + Sync + 'static {
     ///
     /// Those of the backend.
     async fn usage(&self, launch: LaunchId) -> Result<Vec<UsageRow>, LedgerError>;
+
+    /// Returns what the wanted usage adds up to, by launch, period, model and agent: see [`UsageQuery::cells`].
+    ///
+    /// # Errors
+    ///
+    /// Those of the backend.
+    async fn usage_cells(&self, query: &UsageQuery) -> Result<Vec<UsageCell>, LedgerError>;
+
+    /// Returns up to `limit` records that have tokens and of which no cost is known by that version of the prices, by
+    /// launch and key.
+    ///
+    /// # Errors
+    ///
+    /// Those of the backend.
+    async fn uncosted(&self, version: &PriceVersion, limit: u32) -> Result<Vec<UsageRecord>, LedgerError>;
+
+    /// Keeps what records cost by that version of the prices, instead of what another one said of them. An entry of a
+    /// record that is not here is passed over.
+    ///
+    /// # Errors
+    ///
+    /// Those of the backend; nothing is written then.
+    async fn save_costs(&self, version: &PriceVersion, costs: &[CostEntry]) -> Result<(), LedgerError>;
 }
 
 /// Why a ledger did not do what it was asked.
@@ -312,7 +339,8 @@ fn check_usage_place(launch: LaunchId, key: &str, record: &UsageRecord) -> Resul
 /// # Errors
 ///
 /// [`LedgerError::Conflict`] names the rule that forbids it.
-pub fn check_launch_update(old: &Launch, new: &Launch) -> Result<(), LedgerError> {
+pub fn check_launch_update(old: &Launch, change: &LaunchChange) -> Result<(), LedgerError> {
+    let new = change.launch();
     let conflict =
         |reason| Err(LedgerError::Conflict { entity: Entity::Launch, id: alloc::format!("{}", old.header.id), reason });
     let identity = |launch: &Launch| (launch.header.artifact_dir(), launch.header.started_at);
@@ -320,6 +348,7 @@ pub fn check_launch_update(old: &Launch, new: &Launch) -> Result<(), LedgerError
         return conflict("its run, process and start are fixed");
     }
     match old.state {
+        _ if matches!(change, LaunchChange::Extended(_)) => Ok(()),
         LaunchState::Ended { .. } if old.state != new.state => conflict("it has ended"),
         _ => Ok(()),
     }
@@ -330,7 +359,7 @@ pub fn check_launch_update(old: &Launch, new: &Launch) -> Result<(), LedgerError
 /// # Errors
 ///
 /// [`LedgerError::Conflict`] names the rule that forbids it.
-pub fn check_turn_update(old: &Turn, new: &Turn) -> Result<(), LedgerError> {
+pub fn check_turn_update(old: &Turn, new: &Turn, change: &LaunchChange) -> Result<(), LedgerError> {
     let conflict =
         |reason| Err(LedgerError::Conflict { entity: Entity::Turn, id: alloc::format!("{}", old.id), reason });
     let identity = |turn: &Turn| (turn.launch_id, turn.ordinal, turn.started_at);
@@ -338,6 +367,7 @@ pub fn check_turn_update(old: &Turn, new: &Turn) -> Result<(), LedgerError> {
         return conflict("its launch, ordinal and start are fixed");
     }
     match old.state {
+        _ if matches!(change, LaunchChange::Extended(_)) => Ok(()),
         TurnState::Ended { .. } if old.state != new.state => conflict("it has ended"),
         _ => Ok(()),
     }

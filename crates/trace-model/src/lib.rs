@@ -5,7 +5,7 @@
 //!
 //! Read in this order: [`words`] and [`id`] (what things are called), [`context`], [`usage`], [`turn`] and [`launch`]
 //! (the rows), [`event`] and [`codec`] (the lines of `conversation.jsonl`), [`fold`] (lines to rows) and [`ledger`]
-//! (where rows are kept).
+//! (where rows are kept). [`usage_sum`] and [`usage_query`] say what usage adds up to.
 
 #![no_std]
 
@@ -21,6 +21,7 @@ pub mod control;
 pub mod event;
 pub mod fold;
 pub mod id;
+mod imported;
 pub mod launch;
 pub mod ledger;
 pub mod money;
@@ -32,6 +33,8 @@ pub mod timestamp;
 pub mod totals;
 pub mod turn;
 pub mod usage;
+pub mod usage_query;
+pub mod usage_sum;
 pub mod words;
 
 mod error;

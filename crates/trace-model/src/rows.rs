@@ -28,13 +28,15 @@ pub enum LaunchChange {
     Opened(Launch),
     /// It is there already and looks like this now.
     Updated(Launch),
+    /// It is there already, and what it was imported from has more to it: its end may move, and that of its turns.
+    Extended(Launch),
 }
 
 impl LaunchChange {
     /// Returns the row as it is after the change.
     pub const fn launch(&self) -> &Launch {
         match self {
-            Self::Opened(launch) | Self::Updated(launch) => launch,
+            Self::Opened(launch) | Self::Updated(launch) | Self::Extended(launch) => launch,
         }
     }
 }
@@ -70,10 +72,12 @@ impl BoundaryRows {
 
     /// Adds what a later boundary of the same launch changed, so that both are applied as one.
     pub fn merge(&mut self, later: Self) {
-        let opened = matches!(self.launch, LaunchChange::Opened(_));
-        self.launch = match later.launch {
-            LaunchChange::Updated(launch) if opened => LaunchChange::Opened(launch),
-            change => change,
+        self.launch = match (&self.launch, later.launch) {
+            (LaunchChange::Opened(_), LaunchChange::Updated(launch) | LaunchChange::Extended(launch)) => {
+                LaunchChange::Opened(launch)
+            }
+            (LaunchChange::Extended(_), LaunchChange::Updated(launch)) => LaunchChange::Extended(launch),
+            (_, change) => change,
         };
         for (id, turn) in later.turns_updated {
             match self.turns_opened.iter_mut().find(|rows| rows.turn.id == id) {

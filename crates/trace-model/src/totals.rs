@@ -5,10 +5,11 @@ use alloc::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    id::{LaunchId, TurnId},
+    id::LaunchId,
     money::NanoUsd,
-    usage::{UsageOrigin, UsageRecord, UsageRow},
-    words::{Grain, Quality},
+    usage::UsageRow,
+    usage_sum::{ComputedCost, UsageSum},
+    words::Quality,
 };
 
 /// What a set of usage records adds up to. Absent means that no record knows it.
@@ -44,22 +45,32 @@ impl Totals {
     /// * The requests are unknown where a record that is no single request holds prompt tokens, or does not know
     ///   whether it does: there were, or may have been, requests that no record shows.
     pub fn of(rows: &[UsageRow]) -> Self {
-        let counted = || rows.iter().filter(|row| row.replay_of.is_none()).map(|row| &row.record);
-        let sum = |class: fn(&UsageRecord) -> Option<u64>| add_known(counted().map(class));
-        let input_tokens = sum(|record| record.report.input_tokens);
-        let cache_read_tokens = sum(|record| record.report.cache_read_tokens);
-        let cache_write_tokens = sum(|record| record.report.cache_write_tokens);
-        let output_tokens = sum(|record| record.report.output_tokens);
+        let mut sums: BTreeMap<LaunchId, UsageSum> = BTreeMap::new();
+        for row in rows {
+            sums.entry(row.record.launch_id).or_default().add(row, ComputedCost::NotYet);
+        }
+        Self::of_sums(sums.iter().map(|(launch, sum)| (*launch, sum)))
+    }
+
+    /// Returns what sums over records of launches add up to; see [`of`](Self::of).
+    pub fn of_sums<'a>(sums: impl IntoIterator<Item = (LaunchId, &'a UsageSum)>) -> Self {
+        let mut launches: BTreeMap<LaunchId, UsageSum> = BTreeMap::new();
+        for (launch, sum) in sums {
+            launches.entry(launch).or_default().merge(sum);
+        }
+        let mut all = UsageSum::default();
+        launches.values().for_each(|sum| all.merge_figures(sum));
+        let UsageSum { input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, .. } = all;
         Self {
-            requests: requests(counted()),
+            requests: (all.records > 0 && all.unlisted == 0).then_some(all.requests),
             input_tokens,
             cache_read_tokens,
             cache_write_tokens,
             output_tokens,
-            reasoning_tokens: sum(|record| record.report.reasoning_tokens),
+            reasoning_tokens: all.reasoning_tokens,
             total_tokens: add_known([input_tokens, cache_read_tokens, cache_write_tokens, output_tokens]),
-            cost_usd: counted().filter_map(|record| record.report.reported_cost_usd).reduce(NanoUsd::saturating_add),
-            quality: quality(counted).unwrap_or(Quality::Unknown),
+            cost_usd: all.reported_cost_usd,
+            quality: launches.values().filter_map(UsageSum::quality).min().unwrap_or(Quality::Unknown),
         }
     }
 }
@@ -69,41 +80,6 @@ pub fn add_known(values: impl IntoIterator<Item = Option<u64>>) -> Option<u64> {
     values.into_iter().flatten().reduce(u64::saturating_add)
 }
 
-/// Returns the worst quality among the records of tokens that no exact remainder covers.
-fn quality<'a, I: Iterator<Item = &'a UsageRecord>>(records: impl Fn() -> I) -> Option<Quality> {
-    let mut last_remainder: BTreeMap<LaunchId, Option<TurnId>> = BTreeMap::new();
-    for record in records().filter(|record| record.report.quality == Quality::Exact) {
-        if record.report.origin() == UsageOrigin::Remainder {
-            let turn = last_remainder.entry(record.launch_id).or_insert(record.turn_id);
-            *turn = record.turn_id.max(*turn);
-        }
-    }
-    let is_covered = |record: &UsageRecord| {
-        let total = last_remainder.get(&record.launch_id);
-        record.report.origin() != UsageOrigin::Remainder && total.is_some_and(|turn| record.turn_id <= *turn)
-    };
-    records()
-        .filter(|record| record.report.origin() != UsageOrigin::Cost)
-        .map(|record| if is_covered(record) { Quality::Exact } else { record.report.quality })
-        .min()
-}
-
-fn requests<'a>(mut records: impl Iterator<Item = &'a UsageRecord>) -> Option<u64> {
-    let mut seen = false;
-    let count = records.try_fold(0_u64, |count, record| {
-        let report = &record.report;
-        if report.origin() == UsageOrigin::Cost {
-            return Some(count);
-        }
-        seen = true;
-        match report.grain {
-            Grain::Request => Some(count + 1),
-            Grain::Turn | Grain::Session => (report.prompt_tokens() == Some(0)).then_some(count),
-        }
-    });
-    count.filter(|_| seen)
-}
-
 #[cfg(test)]
 mod tests {
     use std::{format, vec::Vec};
@@ -111,7 +87,11 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::usage::UsageReport;
+    use crate::{
+        id::TurnId,
+        usage::{UsageRecord, UsageReport},
+        words::Grain,
+    };
 
     fn row(key: &str, turn: u128, grain: Grain, quality: Quality, input: u64, output: u64) -> UsageRow {
         UsageRow {

@@ -27,7 +27,7 @@ pub(crate) fn boundary(state: &State, rows: &BoundaryRows) -> Result<(), LedgerE
     )?;
     for new in rows.turns_updated.values() {
         let old = state.turn(new.id).or_else(|| opened.get(&new.id).copied());
-        check_turn_update(old.ok_or_else(|| LedgerError::not_found(Entity::Turn, new.id))?, new)?;
+        check_turn_update(old.ok_or_else(|| LedgerError::not_found(Entity::Turn, new.id))?, new, &rows.launch)?;
     }
     let is_here = |id| opened.contains_key(&id) || state.turn(id).is_some_and(|turn| turn.launch_id == launch);
     rows.usage.values().try_for_each(|change| match change {
@@ -60,11 +60,13 @@ fn launch_change(state: &State, rows: &BoundaryRows) -> Result<(), LedgerError> 
     match (&rows.launch, state.launch(id)) {
         (LaunchChange::Opened(_), None) => Ok(()),
         (LaunchChange::Opened(_), Some(_)) => Err(LedgerError::already_exists(Entity::Launch, id)),
-        (LaunchChange::Updated(_), None) => Err(LedgerError::not_found(Entity::Launch, id)),
-        (LaunchChange::Updated(_), Some(old)) => {
-            check_launch_update(old, new)?;
-            match (old.state, rows.turns_opened.first()) {
-                (LaunchState::Ended { .. }, Some(first)) => Err(LedgerError::launch_has_ended(first.turn.id)),
+        (LaunchChange::Updated(_) | LaunchChange::Extended(_), None) => Err(LedgerError::not_found(Entity::Launch, id)),
+        (LaunchChange::Updated(_) | LaunchChange::Extended(_), Some(old)) => {
+            check_launch_update(old, &rows.launch)?;
+            match (&rows.launch, old.state, rows.turns_opened.first()) {
+                (LaunchChange::Updated(_), LaunchState::Ended { .. }, Some(first)) => {
+                    Err(LedgerError::launch_has_ended(first.turn.id))
+                }
                 _ => Ok(()),
             }
         }

@@ -20,7 +20,9 @@ use trace_model::{
     query::LaunchQuery,
     rows::{BoundaryRows, LaunchRows},
     turn::TurnRow,
-    usage::UsageRow,
+    usage::{UsageRecord, UsageRow},
+    usage_query::{CostEntry, PriceVersion, UsageCell, UsageQuery},
+    usage_sum::ComputedCost,
     words::ReservationState,
 };
 
@@ -127,5 +129,28 @@ impl Ledger for MemoryLedger {
 
     async fn usage(&self, launch: LaunchId) -> Result<Vec<UsageRow>, LedgerError> {
         Ok(self.state().usage(launch))
+    }
+
+    async fn usage_cells(&self, query: &UsageQuery) -> Result<Vec<UsageCell>, LedgerError> {
+        let state = self.state();
+        let rows = |launch: &Launch| {
+            let rows = state.usage(launch.header.id).into_iter();
+            rows.map(|row| (state.cost(&row.record, query.price_version.as_ref()), row)).map(|(cost, row)| (row, cost))
+        };
+        Ok(query.cells(state.launches().map(|launch| (launch, rows(launch).collect()))))
+    }
+
+    async fn uncosted(&self, version: &PriceVersion, limit: u32) -> Result<Vec<UsageRecord>, LedgerError> {
+        let state = self.state();
+        let uncosted = state.all_usage().filter(|record| {
+            record.report.has_tokens() && state.cost(record, Some(version)) == ComputedCost::NotYet
+        });
+        Ok(uncosted.take(usize::try_from(limit).unwrap_or(usize::MAX)).cloned().collect())
+    }
+
+    async fn save_costs(&self, version: &PriceVersion, costs: &[CostEntry]) -> Result<(), LedgerError> {
+        let mut state = self.state();
+        costs.iter().for_each(|entry| state.save_cost(version, entry));
+        Ok(())
     }
 }

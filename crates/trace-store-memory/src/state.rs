@@ -11,6 +11,8 @@ use trace_model::{
     timestamp::Timestamp,
     turn::Turn,
     usage::{UsageRecord, UsageRow},
+    usage_query::{CostEntry, PriceVersion},
+    usage_sum::ComputedCost,
     words::ReservationState,
 };
 
@@ -26,6 +28,8 @@ pub(crate) struct State {
     /// The records of each request key: the first one counts.
     requests: BTreeMap<String, BTreeSet<Seniority>>,
     reservations: BTreeMap<LaunchId, Reservation>,
+    /// What each record costs, and by which version of the prices.
+    costs: BTreeMap<(LaunchId, String), (PriceVersion, ComputedCost)>,
 }
 
 /// What the prompts of a turn consist of, by position.
@@ -34,6 +38,9 @@ struct Context {
     assets: BTreeMap<u32, Asset>,
     decisions: BTreeMap<u32, Decision>,
 }
+
+/// A record that was taken out, and what was known of its cost.
+type Deleted = (UsageRecord, Option<(PriceVersion, ComputedCost)>);
 
 /// [`UsageRecord::seniority`], owned.
 type Seniority = (bool, Option<Timestamp>, LaunchId, String);
@@ -76,6 +83,26 @@ impl State {
     fn records(&self, launch: LaunchId) -> impl Iterator<Item = &UsageRecord> {
         let from_launch = self.usage.range((launch, String::new())..);
         from_launch.map(|(_, record)| record).take_while(move |record| record.launch_id == launch)
+    }
+
+    pub(crate) fn all_usage(&self) -> impl Iterator<Item = &UsageRecord> {
+        self.usage.values()
+    }
+
+    /// Returns what the record is known to cost by that version of the prices.
+    pub(crate) fn cost(&self, record: &UsageRecord, version: Option<&PriceVersion>) -> ComputedCost {
+        match self.costs.get(&(record.launch_id, record.report.key.clone())) {
+            Some((of, cost)) if Some(of) == version => *cost,
+            _ => ComputedCost::NotYet,
+        }
+    }
+
+    pub(crate) fn save_cost(&mut self, version: &PriceVersion, entry: &CostEntry) {
+        let place = (entry.launch_id, entry.key.clone());
+        if self.usage.contains_key(&place) {
+            let cost = entry.cost.map_or(ComputedCost::NoPrice, ComputedCost::Priced);
+            self.costs.insert(place, (version.clone(), cost));
+        }
     }
 
     fn replay_of(&self, record: &UsageRecord) -> Option<LaunchId> {
@@ -121,9 +148,9 @@ impl State {
             self.turns.insert(turn.id, turn.clone());
         }
         for (key, change) in &rows.usage {
-            self.delete_usage(launch.header.id, key);
+            let old = self.delete_usage(launch.header.id, key);
             if let UsageChange::Saved(record) = change {
-                self.insert_usage(record);
+                self.insert_usage(record, old);
             }
         }
     }
@@ -132,9 +159,8 @@ impl State {
     pub(crate) fn replace_launch(&mut self, rows: &LaunchRows) {
         let id = rows.launch.header.id;
         let keys: Vec<String> = self.records(id).map(|record| record.report.key.clone()).collect();
-        for key in keys {
-            self.delete_usage(id, &key);
-        }
+        let mut old: BTreeMap<String, Deleted> =
+            keys.into_iter().filter_map(|key| Some((key.clone(), self.delete_usage(id, &key)?))).collect();
         let turns: Vec<(u32, TurnId)> = self.turns(id).map(|turn| (turn.ordinal, turn.id)).collect();
         for (ordinal, turn) in turns {
             self.turns.remove(&turn);
@@ -147,7 +173,8 @@ impl State {
             self.insert_turn(turn);
         }
         for record in rows.usage.values() {
-            self.insert_usage(record);
+            let old = old.remove(&record.report.key);
+            self.insert_usage(record, old);
         }
     }
 
@@ -162,22 +189,30 @@ impl State {
         self.contexts.insert(turn.id, context);
     }
 
-    fn insert_usage(&mut self, record: &UsageRecord) {
+    /// Adds a record; one that is as it was keeps what is known of its cost.
+    fn insert_usage(&mut self, record: &UsageRecord, old: Option<Deleted>) {
+        if let Some((_, Some(cost))) = old.filter(|(old, _)| old == record) {
+            self.costs.insert((record.launch_id, record.report.key.clone()), cost);
+        }
         if let Some(request) = &record.report.request_key {
             self.requests.entry(request.clone()).or_default().insert(seniority(record));
         }
         self.usage.insert((record.launch_id, record.report.key.clone()), record.clone());
     }
 
-    fn delete_usage(&mut self, launch: LaunchId, key: &str) {
-        let Some(old) = self.usage.remove(&(launch, String::from(key))) else { return };
-        let Some(request) = &old.report.request_key else { return };
-        if let Some(all) = self.requests.get_mut(request) {
+    fn delete_usage(&mut self, launch: LaunchId, key: &str) -> Option<Deleted> {
+        let place = (launch, String::from(key));
+        let old = self.usage.remove(&place)?;
+        let cost = self.costs.remove(&place);
+        if let Some(request) = &old.report.request_key
+            && let Some(all) = self.requests.get_mut(request)
+        {
             all.remove(&seniority(&old));
             if all.is_empty() {
                 self.requests.remove(request);
             }
         }
+        Some((old, cost))
     }
 }
 

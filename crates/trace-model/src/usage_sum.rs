@@ -1,0 +1,194 @@
+//! What the usage of a launch adds up to, in a form that is added up further.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    id::TurnId,
+    money::NanoUsd,
+    totals::add_known,
+    usage::{UsageOrigin, UsageReport, UsageRow},
+    words::{Grain, Quality},
+};
+
+/// What a computed cost is known to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum ComputedCost {
+    /// Nobody computed it by this version of the prices.
+    #[default]
+    NotYet,
+    /// The prices do not know the model.
+    NoPrice,
+    /// This.
+    Priced(NanoUsd),
+}
+
+/// A sum over usage records of one launch.
+///
+/// Sums of parts of a launch merge into the sum of the whole, however it was parted. `Totals` comes of sums alone: see
+/// [`Totals::of_sums`](crate::totals::Totals::of_sums).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct UsageSum {
+    /// The records of tokens that count.
+    pub records: u64,
+    /// The records that are one request each.
+    pub requests: u64,
+    /// The records that are no single request and hold prompt tokens, or may.
+    pub unlisted: u64,
+    /// The records that do not count, because those of other launches do.
+    pub replays: u64,
+    /// See [`UsageReport::input_tokens`](crate::usage::UsageReport::input_tokens); and so on.
+    pub input_tokens: Option<u64>,
+    /// Prompt tokens read from a cache.
+    pub cache_read_tokens: Option<u64>,
+    /// Prompt tokens written to a cache.
+    pub cache_write_tokens: Option<u64>,
+    /// The part of the written ones that is kept for five minutes.
+    pub cache_write_5m_tokens: Option<u64>,
+    /// The part of the written ones that is kept for an hour.
+    pub cache_write_1h_tokens: Option<u64>,
+    /// Tokens produced, thinking included.
+    pub output_tokens: Option<u64>,
+    /// The part of the produced ones that is thinking.
+    pub reasoning_tokens: Option<u64>,
+    /// What the provider itself said that it cost.
+    pub reported_cost_usd: Option<NanoUsd>,
+    /// What it costs by the prices that were asked for.
+    pub computed_cost_usd: Option<NanoUsd>,
+    /// The records with tokens whose model has no price.
+    pub unpriced: u64,
+    /// The records with tokens of which nobody computed the cost.
+    pub uncosted: u64,
+    /// What is known of how far the figures can be trusted.
+    pub doubts: Doubts,
+}
+
+/// How far the figures of a sum can be trusted.
+///
+/// An exact remainder covers what is less than exact in its own turn and those before; so the last turn of each quality
+/// is all that matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Doubts {
+    /// The last turn with a record of which nothing is known.
+    unknown: Option<Last>,
+    /// The last turn with a record that is a lower bound.
+    lower_bound: Option<Last>,
+    /// The last turn with a remainder that is exact.
+    covered: Option<Last>,
+    /// The worst quality of the remainders, which nothing covers.
+    remainders: Option<Quality>,
+}
+
+/// A turn, or none: what belongs to no turn comes before all turns.
+type Last = Option<TurnId>;
+
+impl UsageSum {
+    /// Adds a row; `cost` is what its cost is known to be.
+    pub fn add(&mut self, row: &UsageRow, cost: ComputedCost) {
+        let report = &row.record.report;
+        if row.replay_of.is_some() {
+            self.replays += 1;
+            return;
+        }
+        let add = |sum: &mut Option<u64>, value: Option<u64>| *sum = add_known([*sum, value]);
+        add(&mut self.input_tokens, report.input_tokens);
+        add(&mut self.cache_read_tokens, report.cache_read_tokens);
+        add(&mut self.cache_write_tokens, report.cache_write_tokens);
+        add(&mut self.cache_write_5m_tokens, report.cache_write_5m_tokens);
+        add(&mut self.cache_write_1h_tokens, report.cache_write_1h_tokens);
+        add(&mut self.output_tokens, report.output_tokens);
+        add(&mut self.reasoning_tokens, report.reasoning_tokens);
+        self.reported_cost_usd = add_money(self.reported_cost_usd, report.reported_cost_usd);
+        let origin = report.origin();
+        if origin == UsageOrigin::Cost {
+            return;
+        }
+        self.records += 1;
+        match report.grain {
+            Grain::Request => self.requests += 1,
+            Grain::Turn | Grain::Session if report.prompt_tokens() == Some(0) => {}
+            Grain::Turn | Grain::Session => self.unlisted += 1,
+        }
+        if report.has_tokens() {
+            match cost {
+                ComputedCost::Priced(cost) => self.computed_cost_usd = add_money(self.computed_cost_usd, Some(cost)),
+                ComputedCost::NoPrice => self.unpriced += 1,
+                ComputedCost::NotYet => self.uncosted += 1,
+            }
+        }
+        self.doubts.add(origin, report.quality, row.record.turn_id);
+    }
+
+    /// Adds the sum over other records of the same launch.
+    pub fn merge(&mut self, other: &Self) {
+        self.merge_figures(other);
+        self.doubts.merge(&other.doubts);
+    }
+
+    /// Adds up figures; that of what may be different launches.
+    pub(crate) fn merge_figures(&mut self, other: &Self) {
+        self.records += other.records;
+        self.requests += other.requests;
+        self.unlisted += other.unlisted;
+        self.replays += other.replays;
+        self.unpriced += other.unpriced;
+        self.uncosted += other.uncosted;
+        let add = |sum: &mut Option<u64>, value: Option<u64>| *sum = add_known([*sum, value]);
+        add(&mut self.input_tokens, other.input_tokens);
+        add(&mut self.cache_read_tokens, other.cache_read_tokens);
+        add(&mut self.cache_write_tokens, other.cache_write_tokens);
+        add(&mut self.cache_write_5m_tokens, other.cache_write_5m_tokens);
+        add(&mut self.cache_write_1h_tokens, other.cache_write_1h_tokens);
+        add(&mut self.output_tokens, other.output_tokens);
+        add(&mut self.reasoning_tokens, other.reasoning_tokens);
+        self.reported_cost_usd = add_money(self.reported_cost_usd, other.reported_cost_usd);
+        self.computed_cost_usd = add_money(self.computed_cost_usd, other.computed_cost_usd);
+    }
+
+    /// Returns the worst quality among the records that no exact remainder covers; nothing for no record.
+    pub fn quality(&self) -> Option<Quality> {
+        (self.records > 0).then(|| self.doubts.quality())
+    }
+}
+
+impl Doubts {
+    fn add(&mut self, origin: UsageOrigin, quality: Quality, turn: Last) {
+        match (origin, quality) {
+            (UsageOrigin::Remainder, quality) => {
+                self.remainders = Some(self.remainders.map_or(quality, |worst| worst.min(quality)));
+                if quality == Quality::Exact {
+                    self.covered = self.covered.max(Some(turn));
+                }
+            }
+            (_, Quality::Unknown) => self.unknown = self.unknown.max(Some(turn)),
+            (_, Quality::LowerBound) => self.lower_bound = self.lower_bound.max(Some(turn)),
+            (_, Quality::Exact) => {}
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.unknown = self.unknown.max(other.unknown);
+        self.lower_bound = self.lower_bound.max(other.lower_bound);
+        self.covered = self.covered.max(other.covered);
+        self.remainders = match (self.remainders, other.remainders) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+    }
+
+    fn quality(&self) -> Quality {
+        let of = |last: Option<Last>, quality| if last > self.covered { quality } else { Quality::Exact };
+        let requests = of(self.unknown, Quality::Unknown).min(of(self.lower_bound, Quality::LowerBound));
+        self.remainders.map_or(requests, |worst| worst.min(requests))
+    }
+}
+
+impl UsageReport {
+    /// Tells whether it holds any token, whatever it is.
+    pub fn has_tokens(&self) -> bool {
+        self.prompt_tokens().is_some_and(|tokens| tokens > 0) || self.output_tokens.is_some_and(|tokens| tokens > 0)
+    }
+}
+
+fn add_money(one: Option<NanoUsd>, other: Option<NanoUsd>) -> Option<NanoUsd> {
+    [one, other].into_iter().flatten().reduce(NanoUsd::saturating_add)
+}
