@@ -12,6 +12,7 @@ use crate::{
     json::Json,
     lines::{Line, LineSplitter},
     observation::{Note, NoteKind, Observation},
+    opencode::{run::OpenCodeRun, store::OpenCodeStore},
     recognise::SessionStart,
     record::{Found, read_broken, text_of},
     source::{Checkpoint, Detail, SourceFormat},
@@ -29,6 +30,8 @@ static FORMATS: &[Format] = &[
         GeminiDocument::is_document,
         GeminiDocument::reader,
     ),
+    Format::of_lines::<OpenCodeRun>(),
+    Format::of_lines::<OpenCodeStore>(),
 ];
 
 /// Reads what one provider prints.

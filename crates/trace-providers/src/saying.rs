@@ -6,6 +6,7 @@ use alloc::{
     vec::Vec,
 };
 
+use serde::{Deserialize, Serialize};
 use trace_model::{
     context::Sha256Hex,
     event::{ConversationEvent, Item, ItemStatus},
@@ -42,7 +43,6 @@ impl Saying<'_> {
     }
 
     /// Tells that the context was compacted: an item like that of a tool, with what the provider says about it.
-    #[expect(dead_code, reason = "only session files tell of it")]
     pub(crate) fn compaction(&mut self, id: String, said: Option<&str>) {
         let name = String::from("compaction");
         let item = Item::Tool { id, name, status: ItemStatus::Completed, input: said.map(String::from), output: None };
@@ -59,7 +59,7 @@ impl Saying<'_> {
 }
 
 /// The types that the rules do not know.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct UnknownTypes(BTreeSet<String>);
 
 impl UnknownTypes {

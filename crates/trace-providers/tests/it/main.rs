@@ -5,5 +5,7 @@
 mod choice;
 mod claude;
 mod codex;
+mod gemini;
 mod laws;
+mod opencode;
 mod support;
