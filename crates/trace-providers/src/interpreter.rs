@@ -6,7 +6,7 @@ use core::fmt;
 use trace_model::{span::ByteSpan, words::Provider};
 
 use crate::{
-    claude::stream::ClaudeStream,
+    claude::{stream::ClaudeStream, transcript::ClaudeTranscript},
     codex::exec::CodexExec,
     gemini::{document::GeminiDocument, session::GeminiSession, stream::GeminiStream},
     json::Json,
@@ -21,6 +21,7 @@ use crate::{
 /// The formats that are read. A further one is one more line here, and one more file of rules.
 static FORMATS: &[Format] = &[
     Format::of_lines::<ClaudeStream>(),
+    Format::of_lines::<ClaudeTranscript>(),
     Format::of_lines::<CodexExec>(),
     Format::of_lines::<GeminiStream>(),
     Format::of_lines::<GeminiSession>(),

@@ -132,12 +132,17 @@ pub enum NoteKind {
     UnknownType,
     /// Usage that names no reply, and so cannot be counted.
     UsageWithoutKey,
+    /// A reply without a single figure: what it cost is not known, and it is not counted.
+    ReplyWithoutUsage,
     /// A figure of a total is there and cannot be read, so what is known is a lower bound.
     IllegibleFigure,
     /// A reply that the agent's program made up itself, of an error say. It is no request and costs nothing.
     SyntheticReply,
     /// A running total is less than what its requests add up to; the requests count, and their sum is no exact one.
     TotalBelowRequests,
+    /// The file of a fork does not show which of its lines are copies of its parent's. They are counted under the oldest
+    /// session that it names: once with the parent's own, where that is read, too.
+    UnresolvedFork,
 }
 
 impl NoteKind {
@@ -152,9 +157,11 @@ impl NoteKind {
             Self::LoneSurrogate => "lone_surrogate",
             Self::UnknownType => "unknown_type",
             Self::UsageWithoutKey => "usage_without_key",
+            Self::ReplyWithoutUsage => "reply_without_usage",
             Self::IllegibleFigure => "illegible_figure",
             Self::SyntheticReply => "synthetic_reply",
             Self::TotalBelowRequests => "total_below_requests",
+            Self::UnresolvedFork => "unresolved_fork",
         }
     }
 }

@@ -5,6 +5,8 @@ use alloc::{
     string::String,
 };
 
+use serde::{Deserialize, Serialize};
+
 /// The most that one map remembers, in bytes of its keys and of what its values hold.
 const MAX_BYTES: usize = 8 << 20;
 
@@ -15,8 +17,9 @@ const MAX_ENTRIES: usize = 4096;
 ///
 /// An agent works at a few replies, tools and subagents at a time, and names each for a short while; a run may have
 /// millions of them.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Recent<V> {
+    max_entries: usize,
     entries: BTreeMap<String, Entry<V>>,
     /// The keys by age, each with the number of its entry; one whose entry is gone or newer is passed over.
     order: VecDeque<(u64, String)>,
@@ -24,7 +27,7 @@ pub(crate) struct Recent<V> {
     bytes: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Entry<V> {
     number: u64,
     bytes: usize,
@@ -33,11 +36,16 @@ struct Entry<V> {
 
 impl<V> Default for Recent<V> {
     fn default() -> Self {
-        Self { entries: BTreeMap::new(), order: VecDeque::new(), next: 0, bytes: 0 }
+        Self::with_entries(MAX_ENTRIES)
     }
 }
 
 impl<V> Recent<V> {
+    /// Returns a map that remembers that many entries, which is less than it could.
+    pub(crate) const fn with_entries(max_entries: usize) -> Self {
+        Self { max_entries, entries: BTreeMap::new(), order: VecDeque::new(), next: 0, bytes: 0 }
+    }
+
     pub(crate) fn get(&self, key: &str) -> Option<&V> {
         self.entries.get(key).map(|entry| &entry.value)
     }
@@ -65,7 +73,7 @@ impl<V> Recent<V> {
         self.order.push_back((self.next, String::from(key)));
         self.next += 1;
         // An entry that is gone leaves its place in the order, so it is the order that is kept short.
-        while self.order.len() > MAX_ENTRIES || self.bytes > MAX_BYTES {
+        while self.order.len() > self.max_entries || self.bytes > MAX_BYTES {
             let Some((number, key)) = self.order.pop_front() else { return };
             if self.entries.get(&key).is_some_and(|entry| entry.number == number) {
                 self.remove(&key);

@@ -73,7 +73,7 @@ impl UnknownTypes {
 }
 
 /// The words of the last error of a turn, hashed: what ends the turn repeats them.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct LastError(Option<Sha256Hex>);
 
 impl LastError {

@@ -6,12 +6,13 @@
 
 use alloc::{string::String, vec};
 
+use serde::{Deserialize, Serialize};
 use trace_model::event::{ConversationEvent, Item, ItemStatus};
 
 use crate::{json::Json, recent::Recent, result_text::text_of_result};
 
 /// The items that were started and not completed.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct OpenItems {
     items: Recent<Item>,
 }
@@ -65,6 +66,13 @@ pub(super) enum Block {
     /// Known to be nothing to show.
     Silent,
     Unknown(String),
+}
+
+/// Tells whether the type of a block of a reply is one that the rules know.
+pub(super) fn is_known_in_reply(kind: &str) -> bool {
+    matches!(kind, "text" | "thinking" | "redacted_thinking")
+        || kind.ends_with("tool_use")
+        || kind.ends_with("tool_result")
 }
 
 impl OpenItems {

@@ -7,82 +7,24 @@
 //! * `message_delta`, only there with partial messages, has the true output; it is cumulative for its message, so it
 //!   replaces what was there before, and the last one counts. Only it tells how much of the output is thinking.
 //!
-//! The key of the record is the `message.id`. Transcripts of the same run have the same ids on their lines, so an
-//! import finds the same keys. Their `requestId`, which the stream calls `request_id`, is no part of the key: partial
-//! messages and some versions of the transcripts lack it, and one id never belongs to two requests of one launch.
+//! The key of the record is the `message.id`, see [`usage`](super::usage).
 
-use alloc::{format, string::String};
+use alloc::string::String;
 
 use trace_model::{
     timestamp::Timestamp,
-    usage::{Agent, UsageOrigin, UsageReport},
-    words::{Grain, Quality},
+    usage::{Agent, UsageReport},
 };
 
-use super::SYNTHETIC_MODEL;
+use super::{
+    SYNTHETIC_MODEL,
+    usage::{Usage, is_unique},
+};
 use crate::{
-    account::{Account, Figures, Moment},
+    account::{Account, Moment},
     json::Json,
     recent::Recent,
 };
-
-/// The shortest id, in bytes, that is taken to be unique over all launches.
-///
-/// Anthropic's ids have 28 bytes, or more with the name of a cloud in them. Gateways and servers of tests count their
-/// replies instead (`msg_0001`) and use the same ids in each launch: such an id is a key within the launch only.
-const UNIQUE_ID: usize = 20;
-
-/// What one line says that a request cost.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Usage {
-    figures: Figures,
-    write_5m: Option<u64>,
-    write_1h: Option<u64>,
-}
-
-impl Usage {
-    /// Reads a `usage` object of the Anthropic API.
-    pub(super) fn read(json: Json<'_>) -> Self {
-        let [input, cache_read, cache_write, output, cache_creation, output_details] = json.fields([
-            "input_tokens",
-            "cache_read_input_tokens",
-            "cache_creation_input_tokens",
-            "output_tokens",
-            "cache_creation",
-            "output_tokens_details",
-        ]);
-        let [five_minutes, one_hour] = cache_creation
-            .map(|split| split.fields(["ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"]))
-            .unwrap_or_default();
-        let thinking = output_details.and_then(|details| details.field("thinking_tokens"));
-        let number = |field: Option<Json<'_>>| field.and_then(Json::number);
-        Self {
-            figures: [input, cache_read, cache_write, output, thinking].map(number),
-            write_5m: number(five_minutes),
-            write_1h: number(one_hour),
-        }
-    }
-
-    /// Returns what adds up.
-    pub(super) const fn figures(&self) -> Figures {
-        self.figures
-    }
-
-    /// Forgets how much of the output is thinking.
-    const fn without_thinking(self) -> Self {
-        let [input, cache_read, cache_write, output, _] = self.figures;
-        Self { figures: [input, cache_read, cache_write, output, None], ..self }
-    }
-
-    /// Joins two lines, number by number.
-    fn join(self, other: Self, one: fn(Option<u64>, Option<u64>) -> Option<u64>) -> Self {
-        let mut figures = self.figures;
-        for (figure, other) in figures.iter_mut().zip(other.figures) {
-            *figure = one(*figure, other);
-        }
-        Self { figures, write_5m: one(self.write_5m, other.write_5m), write_1h: one(self.write_1h, other.write_1h) }
-    }
-}
 
 /// The `message` of a line, as far as its usage is concerned.
 #[derive(Debug, Clone, Copy)]
@@ -154,7 +96,7 @@ impl Replies {
     pub(super) fn delta(&mut self, id: &str, usage: Json<'_>, account: &mut Account) -> Option<UsageReport> {
         let reply = self.replies.get_mut(id)?;
         let usage = Usage::read(usage);
-        let [_, _, _, output, _] = usage.figures;
+        let [_, _, _, output, _] = usage.figures();
         let joined = usage.join(reply.usage, Option::or);
         let is_exact = reply.is_exact || output.is_some();
         (joined != reply.usage || is_exact != reply.is_exact).then(|| {
@@ -175,42 +117,18 @@ impl Replies {
 impl Reply {
     fn change(&mut self, usage: Usage, account: &mut Account) {
         let model = self.model.as_deref().unwrap_or_default();
-        account.change(self.seen, self.agent.is_main(), model, self.usage.figures, usage.figures);
+        account.change(self.seen, self.agent.is_main(), model, self.usage.figures(), usage.figures());
         self.usage = usage;
     }
 
     fn report(&self, id: &str, account: &Account) -> UsageReport {
-        let [input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, reasoning_tokens] = self.usage.figures;
-        let quality = match self.usage.figures {
-            _ if self.is_exact => Quality::Exact,
-            [None, None, None, None, None] => Quality::Unknown,
-            _ => Quality::LowerBound,
-        };
-        let cached = [cache_read_tokens, cache_write_tokens].into_iter().flatten();
         UsageReport {
-            request_key: (id.len() >= UNIQUE_ID).then(|| String::from(id)),
+            request_key: is_unique(id).then(|| String::from(id)),
             agent: self.agent.clone(),
             model: self.model.clone(),
             observed_at: self.at,
-            input_tokens,
-            cache_read_tokens,
-            cache_write_tokens,
-            cache_write_5m_tokens: self.usage.write_5m,
-            cache_write_1h_tokens: self.usage.write_1h,
-            output_tokens,
-            reasoning_tokens,
-            context_tokens: input_tokens.map(|input| cached.fold(input, u64::saturating_add)),
             context_window_tokens: self.model.as_deref().and_then(|model| account.context_window(model)),
-            reported_cost_usd: None,
-            ..UsageReport::new(key(id), Grain::Request, quality)
+            ..self.usage.report(id, self.is_exact)
         }
-    }
-}
-
-/// Returns the record's key: the id, unless it reads like the key of another kind of record.
-fn key(id: &str) -> String {
-    match UsageOrigin::of_key(id) {
-        UsageOrigin::Request => String::from(id),
-        _ => format!("message:{id}"),
     }
 }

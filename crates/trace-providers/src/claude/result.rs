@@ -12,7 +12,7 @@ use alloc::{string::String, vec::Vec};
 
 use trace_model::{money::NanoUsd, turn::Outcome};
 
-use super::replies::Usage;
+use super::usage::Usage;
 use crate::{
     account::{ModelTotal, Statement},
     json::Json,

@@ -17,7 +17,7 @@
 //! With partial messages the whole `assistant` lines come as well. Both are observed: `root_output` passes over a whole
 //! message after deltas.
 
-use alloc::{borrow::Cow, format, string::String, vec::Vec};
+use alloc::{format, string::String, vec::Vec};
 
 use trace_model::{
     event::{ConversationEvent, Receipt},
@@ -33,6 +33,7 @@ use super::{
     prompts::{Prompts, is_no_prompt},
     replies::{Message, Replies},
     result::TurnResult,
+    words,
 };
 use crate::{
     account::Account,
@@ -336,11 +337,4 @@ fn delta_event(delta: Json<'_>) -> Option<ConversationEvent> {
         }
         _ => None,
     }
-}
-
-/// Returns the text of a reply's content.
-fn words(content: Json<'_>) -> String {
-    let mut words: Vec<String> = Vec::new();
-    content.for_each_element(|block| words.extend(block.field("text").and_then(Json::name)));
-    content.text().map_or_else(|| words.join("\n"), Cow::into_owned)
 }

@@ -3,6 +3,7 @@
 mod messy;
 mod recordings;
 mod rules;
+mod transcripts;
 
 use trace_model::words::Provider;
 use trace_providers::{Observation, recognise::SessionStart};

@@ -1,6 +1,7 @@
 //! What holds for all streams.
 
 mod codex_threads;
+mod sources;
 
 use proptest::prelude::*;
 use trace_model::words::{Provider, Quality};
@@ -57,7 +58,7 @@ fn mess() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
 }
 
-fn pieces<'a>(stream: &'a [u8], cuts: &[proptest::sample::Index]) -> Vec<&'a [u8]> {
+pub(super) fn pieces<'a>(stream: &'a [u8], cuts: &[proptest::sample::Index]) -> Vec<&'a [u8]> {
     let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(stream.len() + 1)).collect();
     cuts.sort_unstable();
     let mut from = 0;
@@ -72,7 +73,7 @@ fn pieces<'a>(stream: &'a [u8], cuts: &[proptest::sample::Index]) -> Vec<&'a [u8
 }
 
 /// Tells whether all places that were observed lie in a stream of that length.
-fn places_lie_within(observations: &[Observation], len: usize) -> bool {
+pub(super) fn places_lie_within(observations: &[Observation], len: usize) -> bool {
     let len = u64::try_from(len).unwrap();
     observations.iter().all(|seen| match seen {
         Observation::Event(observed) => observed.span.is_some_and(|span| span.end() <= len),

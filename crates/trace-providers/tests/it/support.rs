@@ -17,7 +17,10 @@ use trace_model::{
     usage::{Agent, UsageRecord, UsageReport, UsageRow},
     words::Provider,
 };
-use trace_providers::{AgentSeen, Note, NoteKind, Observation, SessionSeen, interpreter_for, recognise::SessionStart};
+use trace_providers::{
+    AgentSeen, Detail, Note, NoteKind, Observation, SessionSeen, SourceFormat, interpreter_for, reader_for,
+    recognise::SessionStart, resume_reader,
+};
 
 /// Returns a recorded stream.
 #[expect(clippy::disallowed_methods, reason = "the crate reads no file; its tests read their recordings")]
@@ -39,6 +42,30 @@ pub(crate) fn interpret<'a>(
     }
     interpreter.finish(&mut out);
     out
+}
+
+/// Reads a source as a whole.
+pub(crate) fn read(format: SourceFormat, detail: Detail, source: &[u8]) -> Vec<Observation> {
+    let mut reader = reader_for(format, detail).unwrap();
+    let mut out = Vec::new();
+    reader.push(source, &mut out);
+    reader.finish(&mut out);
+    out
+}
+
+/// Reads a source that was read up to `cut` before: what the first reader did not keep is read by the second one.
+///
+/// `None` for a format without checkpoints.
+pub(crate) fn read_in_two(format: SourceFormat, detail: Detail, source: &[u8], cut: usize) -> Option<Vec<Observation>> {
+    let mut first = reader_for(format, detail).unwrap();
+    let mut out = Vec::new();
+    first.push(&source[..cut], &mut out);
+    let checkpoint = first.checkpoint()?;
+    let offset = usize::try_from(checkpoint.offset).unwrap();
+    let mut second = resume_reader(format, detail, &checkpoint).unwrap();
+    second.push(&source[offset..], &mut out);
+    second.finish(&mut out);
+    Some(out)
 }
 
 /// Returns a stream of these lines.
