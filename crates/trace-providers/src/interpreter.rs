@@ -7,7 +7,7 @@ use trace_model::{span::ByteSpan, words::Provider};
 
 use crate::{
     claude::{stream::ClaudeStream, transcript::ClaudeTranscript},
-    codex::exec::CodexExec,
+    codex::{exec::CodexExec, rollout::CodexRollout},
     gemini::{document::GeminiDocument, session::GeminiSession, stream::GeminiStream},
     json::Json,
     lines::{Line, LineSplitter},
@@ -23,6 +23,7 @@ static FORMATS: &[Format] = &[
     Format::of_lines::<ClaudeStream>(),
     Format::of_lines::<ClaudeTranscript>(),
     Format::of_lines::<CodexExec>(),
+    Format::of_lines::<CodexRollout>(),
     Format::of_lines::<GeminiStream>(),
     Format::of_lines::<GeminiSession>(),
     Format::document(

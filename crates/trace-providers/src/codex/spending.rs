@@ -3,9 +3,6 @@
 //! * `usage` of `turn.completed` is the running total of the thread, not the figure of the turn (openai/codex#17539):
 //!   a turn's usage is the difference to the total before. A total that fell is that of a counter that began again, and
 //!   counts in full.
-//! * `input_tokens` includes `cached_input_tokens` and `cache_write_input_tokens`; `output_tokens` includes
-//!   `reasoning_output_tokens` (measured). The fields for writes and for reasoning came later; without them both are
-//!   unknown.
 //! * A resumed thread goes on from a total that is in no output of its process. So its first total tells nothing but
 //!   where the next turn begins, and the usage of the first turn is unknown.
 //! * A completed turn asked the model at least once. Where the total did not grow, nobody counted, so that the usage of
@@ -23,6 +20,7 @@ use alloc::{string::String, vec::Vec};
 
 use trace_model::usage::UsageReport;
 
+use super::tally::Tally;
 use crate::{
     account::{Account, Figures, ModelTotal, Statement},
     json::Json,
@@ -139,27 +137,7 @@ struct Reading {
 
 impl Reading {
     fn of(usage: Json<'_>) -> Self {
-        let fields = usage.fields([
-            "input_tokens",
-            "cached_input_tokens",
-            "cache_write_input_tokens",
-            "output_tokens",
-            "reasoning_output_tokens",
-        ]);
-        let mut is_illegible =
-            !usage.source().starts_with('{') || fields.iter().flatten().any(|field| field.number().is_none());
-        let [input, cached, written, output, thinking] = fields.map(|field| field.and_then(Json::number));
-        let [_, _, written_field, ..] = fields;
-        // A figure that is there and cannot be read is a part of the input all the same.
-        let written_part = if written_field.is_some() { written } else { Some(0) };
-        let uncached = input
-            .zip(cached)
-            .zip(written_part)
-            .map(|((input, cached), written)| input.checked_sub(cached).and_then(|rest| rest.checked_sub(written)));
-        is_illegible |= uncached == Some(None);
-        let thinking_is_part = thinking.zip(output).is_none_or(|(thinking, output)| thinking <= output);
-        is_illegible |= !thinking_is_part;
-        let figures = [uncached.flatten(), cached, written, output, thinking.filter(|_| thinking_is_part)];
+        let (figures, is_illegible) = Tally::of(usage).classes();
         Self { figures, is_illegible }
     }
 
