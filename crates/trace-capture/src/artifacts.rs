@@ -12,6 +12,8 @@
 //!     turns/0001-context.json              assets and decisions
 //!     raw/stdout  raw/stderr               what the provider wrote, verbatim
 //!     raw/index.jsonl                      each chunk of it: when, which stream, where
+//!     raw/source-1.zst                     a copy of a piece of what the agent wrote itself
+//!     sources.jsonl                        what the agent wrote itself and the launch draws on
 //!     lease                                locked by the writer while it lives
 //! ```
 //!
@@ -20,6 +22,7 @@
 //! is synced, is decided elsewhere; so is what the rows are.
 
 mod append;
+mod catalog;
 mod claim;
 mod deferred;
 mod effects;
@@ -32,10 +35,12 @@ mod lease;
 mod moving;
 mod reader;
 mod real_files;
+mod sources;
 mod staging;
 mod system;
 mod turn_files;
 
+pub(crate) use catalog::Importing;
 pub(crate) use claim::Claim;
 pub use effects::{Entry, EntryKind, Existing, FileEffects, FileHandle, FileId, Lock};
 pub use error::{AppendError, ArtifactError};
@@ -44,4 +49,6 @@ pub use launch_dir::LaunchDir;
 pub use launch_files::{LaunchFiles, RawChunk, SyncHandles};
 pub use reader::{ConversationReader, LINE_LIMIT, SkipReason, Stretch, Tail};
 pub use real_files::RealFiles;
+pub(crate) use sources::KeptPiece;
+pub use sources::SourceEntry;
 pub use turn_files::{TurnFiles, TurnWriter, WrittenTurn};

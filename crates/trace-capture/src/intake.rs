@@ -1,3 +1,5 @@
-//! Ways by which launches come in that no harness records: so far a wrapped command, [`exec`].
+//! Ways by which launches come in that no harness records: a wrapped command, [`exec`], and what agents wrote
+//! themselves, [`import`].
 
 pub mod exec;
+pub mod import;

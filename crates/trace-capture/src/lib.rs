@@ -14,6 +14,7 @@
 //! recording   what to record: a pure state machine
 //! sink        the one door to the files: all that is recorded passes it
 //! artifacts   the private files of launches, which are the truth
+//! sources     what agents wrote themselves to rows
 //! reindex     the files to rows
 //! backend     which ledger
 //! ```
@@ -32,6 +33,7 @@ mod recorder;
 mod recording;
 pub mod reindex;
 mod sink;
+mod sources;
 
 pub use artifacts::Home;
 pub use backend::{LedgerConfig, LedgerKind, OpenError, open_home_ledger, open_ledger};

@@ -7,7 +7,7 @@
 mod deferred;
 mod moving;
 
-use std::{collections::BTreeSet, error::Error};
+use std::{collections::BTreeSet, error::Error, io};
 
 use trace_model::{
     codec::Line,
@@ -22,8 +22,13 @@ use trace_model::{
 };
 
 use crate::{
-    artifacts::{ArtifactError, ConversationReader, Home, LaunchDir},
+    artifacts::{ArtifactError, ConversationReader, Home, LaunchDir, SourceEntry},
     error::reason_of,
+    sources::{
+        beside::OnRecord,
+        listed,
+        rows::{self, Setting},
+    },
 };
 
 pub use deferred::index_deferred;
@@ -189,10 +194,88 @@ async fn note_without_recording(
 /// [`ArtifactError`] if there is no header to begin with, or a file cannot be read. What is wrong with single lines and
 /// context files is noted.
 pub fn launch_rows(home: &Home, dir: &ArtifactPath) -> Result<FoldedLaunch, ArtifactError> {
-    fold(&home.open_launch(dir)?)
+    fold(home, &home.open_launch(dir)?)
 }
 
-fn fold(launch: &LaunchDir) -> Result<FoldedLaunch, ArtifactError> {
+/// Reads the rows of a recorded launch that its own lines tell, without what it draws on.
+///
+/// # Errors
+///
+/// Those of [`launch_rows`].
+pub(crate) fn own_rows(home: &Home, dir: &ArtifactPath) -> Result<FoldedLaunch, ArtifactError> {
+    let launch = home.open_launch(dir)?;
+    let Folded { fold, is_missing, skipped_lines, notes } = own_fold(&launch)?;
+    Ok(FoldedLaunch { rows: into_rows(fold, is_missing), skipped_lines, notes })
+}
+
+/// Folds a launch: its own lines, and then what its sources tell beyond them.
+fn fold(home: &Home, launch: &LaunchDir) -> Result<FoldedLaunch, ArtifactError> {
+    let entries = launch.sources()?;
+    if launch.header().surface == rows::SURFACE
+        && let Some(first) = entries.first()
+    {
+        return imported(home, launch, &entries, &first.session);
+    }
+    let Folded { mut fold, is_missing, skipped_lines, notes } = own_fold(launch)?;
+    let Some(first) = entries.first() else {
+        return Ok(FoldedLaunch { rows: into_rows(fold, is_missing), skipped_lines, notes });
+    };
+    let listed = listed::read_session(home, &entries, &first.session, &|_| false)?;
+    let counts = (fold.launch().conversation_event_count, fold.launch().conversation_bytes);
+    if let Some(facts) = listed.facts {
+        rows::add_to(&mut fold, &facts);
+    }
+    let mut rows = into_rows(fold, is_missing);
+    (rows.launch.conversation_event_count, rows.launch.conversation_bytes) = counts;
+    Ok(FoldedLaunch { rows, skipped_lines, notes })
+}
+
+/// Folds a launch that its sources alone tell of.
+fn imported(
+    home: &Home,
+    launch: &LaunchDir,
+    entries: &[SourceEntry],
+    session: &str,
+) -> Result<FoldedLaunch, ArtifactError> {
+    let listed = listed::read_session(home, entries, session, &|_| false)?;
+    if let Some(missing) = listed.missing.into_iter().next() {
+        let source = io::Error::new(io::ErrorKind::NotFound, "the agent's file is gone, and no copy of it was kept");
+        return Err(ArtifactError::Io { verb: "read", path: missing.into(), source });
+    }
+    let mut facts = listed.facts.unwrap_or_default();
+    let beside: BTreeSet<&ArtifactPath> = entries.iter().flat_map(|entry| &entry.beside).collect();
+    for dir in beside {
+        match own_rows(home, dir) {
+            Ok(own) => OnRecord::of(&own.rows).leave_out(&mut facts),
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let header = launch.header().clone();
+    let setting = Setting { default_at: header.started_at, is_over: true };
+    let is_kept = entries.iter().all(|entry| entry.kept.is_some());
+    let rows = rows::whole(header, &facts, rows::capture_of(is_kept), &setting);
+    Ok(FoldedLaunch { rows, skipped_lines: 0, notes: Vec::new() })
+}
+
+/// The fold of a launch's own lines.
+struct Folded {
+    fold: Fold,
+    /// Whether there is no file of lines.
+    is_missing: bool,
+    skipped_lines: u64,
+    notes: Vec<Note>,
+}
+
+fn into_rows(fold: Fold, is_missing: bool) -> LaunchRows {
+    let mut rows = fold.into_rows();
+    if is_missing {
+        rows.launch.conversation_path = None;
+    }
+    rows
+}
+
+fn own_fold(launch: &LaunchDir) -> Result<Folded, ArtifactError> {
     let mut reading = Reading { launch, fold: Fold::new(launch.header().clone()), skipped_lines: 0, notes: Vec::new() };
     let path = launch.conversation_path();
     let is_missing = match launch.conversation() {
@@ -206,11 +289,8 @@ fn fold(launch: &LaunchDir) -> Result<FoldedLaunch, ArtifactError> {
         }
         Err(error) => return Err(error),
     };
-    let mut rows = reading.fold.into_rows();
-    if is_missing {
-        rows.launch.conversation_path = None;
-    }
-    Ok(FoldedLaunch { rows, skipped_lines: reading.skipped_lines, notes: reading.notes })
+    let Reading { fold, skipped_lines, notes, .. } = reading;
+    Ok(Folded { fold, is_missing, skipped_lines, notes })
 }
 
 /// One launch being read.
@@ -301,7 +381,7 @@ async fn fold_unless_kept(
             Err(error) => return Err(Trouble::Ledger(error)),
         }
     }
-    fold(&launch).map(Some).map_err(Trouble::Launch)
+    fold(home, &launch).map(Some).map_err(Trouble::Launch)
 }
 
 /// Tells whether a ledger refused the rows, and not the work.

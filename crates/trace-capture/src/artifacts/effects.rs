@@ -3,7 +3,7 @@
 use std::{
     ffi::OsString,
     fmt,
-    io::{self, Read, Write},
+    io::{self, Read, Seek, Write},
     path::Path,
 };
 
@@ -86,7 +86,9 @@ pub trait FileEffects: fmt::Debug + Send + Sync {
 }
 
 /// An open file. It is closed, and its lock released, when the last of its duplicates is dropped.
-pub trait FileHandle: Read + Write + fmt::Debug + Send + Sync {
+///
+/// Seeking moves the place that is read; what is written always goes to the end.
+pub trait FileHandle: Read + Write + Seek + fmt::Debug + Send + Sync {
     /// Waits until the data of the file is on disk.
     ///
     /// # Errors

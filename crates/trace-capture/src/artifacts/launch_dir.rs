@@ -43,6 +43,10 @@ impl LaunchDir {
         Ok(Self { home, dir, header })
     }
 
+    pub(super) const fn home(&self) -> &Home {
+        &self.home
+    }
+
     /// Returns where the launch is.
     pub const fn path(&self) -> &ArtifactPath {
         &self.dir

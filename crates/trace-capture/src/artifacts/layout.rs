@@ -7,6 +7,12 @@ pub(super) const RAW: &str = "raw";
 pub(super) const RAW_STDOUT: &str = "raw/stdout";
 pub(super) const RAW_STDERR: &str = "raw/stderr";
 pub(super) const RAW_INDEX: &str = "raw/index.jsonl";
+pub(super) const SOURCES: &str = "sources.jsonl";
+
+/// Returns the name of the copy of a piece of a source.
+pub(super) fn source_file(number: u32) -> String {
+    format!("{RAW}/source-{number}.zst")
+}
 
 /// The files of a turn: its system prompt, its task prompt, its context.
 pub(super) const TURN_FILES: [&str; 3] = ["system.md", "task.md", CONTEXT];

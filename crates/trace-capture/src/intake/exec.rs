@@ -25,6 +25,7 @@ mod process;
 mod pump;
 mod reading;
 mod record;
+mod session_file;
 mod signals;
 mod stop;
 mod streams;
@@ -59,12 +60,13 @@ use self::{
     reading::{Output, Reading},
 };
 use crate::{
-    Capture, CaptureEnv, CaptureError, Labels, Parents, Recorded, Start,
+    Capture, CaptureEnv, CaptureError, Clock, Labels, Parents, Recorded, Start, SystemClock,
     artifacts::{ArtifactError, Home},
 };
 
 pub use crate::capture::{PARENT_LAUNCH_VARIABLE, PARENT_TURN_VARIABLE, RUN_VARIABLE};
 pub use process::ProcessEnd;
+pub use session_file::{SessionFile, SessionLookup};
 pub use signals::restore_signals;
 pub use streams::Outputs;
 
@@ -84,6 +86,8 @@ pub struct Exec {
     /// The provider whose rules the output is read by; `None` for the one that the command names, if it has rules, else
     /// to find that out from the output.
     pub provider: Option<Provider>,
+    /// Where the agent's own session file is looked for if its output tells no usage; `None` for nowhere.
+    pub lookup: Option<SessionLookup>,
 }
 
 /// A program and its arguments.
@@ -207,6 +211,8 @@ pub struct ExecReport {
     pub held_open: Vec<OutputStream>,
     /// Streams that could not be passed on to their end, and why. The agent found them closed.
     pub broken: Vec<(OutputStream, io::Error)>,
+    /// The session file that the agent wrote, which an import brings to the launch.
+    pub session_file: SessionFile,
     /// How many things in the output could not be taken as they are.
     pub notes: u64,
     /// The first of them.
@@ -240,8 +246,10 @@ impl Exec {
     /// agent's end could not be learned; the launch then ends when its handle is dropped. A program that cannot be
     /// started is no error but one of the ends of a process.
     pub fn run(self, launch: Option<&ExecLaunch>) -> Result<ExecReport, ExecError> {
-        let Self { command, input, outputs, provider } = self;
+        let Self { command, input, outputs, provider, lookup } = self;
         let start = command.session_start();
+        let agent = provider.clone().or_else(|| command.provider());
+        let since = SystemClock.now();
         let named = || command.provider().filter(|provider| interpreter_for(provider, start).is_some());
         let provider = provider.or_else(named);
         let mut command = command.to_command();
@@ -266,7 +274,11 @@ impl Exec {
                 Ok(child) => (process.wait(child).map_err(ExecError::Lost)?, None),
                 Err(error) => (ProcessEnd::of_failed_start(&error), Some(error)),
             };
-            Ok(conclude(launch, reading.join(), end, start_error))
+            let look = || match (&lookup, &agent) {
+                (Some(lookup), Some(provider)) => lookup.find(provider, since),
+                _ => SessionFile::NotLooked,
+            };
+            Ok(conclude(launch, reading.join(), end, start_error, look))
         })
     }
 }
@@ -291,6 +303,7 @@ fn conclude(
     output: Output,
     end: ProcessEnd,
     start_error: Option<io::Error>,
+    look: impl FnOnce() -> SessionFile,
 ) -> ExecReport {
     let Output { pumps, interpreted } = output;
     let outcome = interpreted.turns.outcome(end);
@@ -304,12 +317,22 @@ fn conclude(
         }
     }
     let totals = launch.and_then(|launch| launch.capture.totals());
+    let tells_usage = totals.as_ref().is_some_and(|totals| totals.total_tokens.is_some());
+    let mut session_file = SessionFile::NotLooked;
     if let Some(ExecLaunch { capture, .. }) = launch {
         for (stream, error) in &broken {
             capture.record_trouble(&format!("the agent's {stream} was closed before its end: {error}"));
         }
         if let Some(error) = &interpreted.failure {
             capture.record_trouble(&format!("the output was not understood to its end: {error}"));
+        }
+        let is_ours = capture.status().yielded_to.is_none();
+        if !tells_usage && is_ours && start_error.is_none() {
+            session_file = look();
+        }
+        if let SessionFile::Found { path, session } = &session_file {
+            capture.set_provider_session_id(session);
+            capture.set_provider_session_path(&path.display().to_string());
         }
         capture.blocking_finish(outcome, recorded);
     }
@@ -322,6 +345,7 @@ fn conclude(
         totals,
         held_open,
         broken,
+        session_file,
         notes: interpreted.notes,
         first_note: interpreted.first_note,
     }

@@ -5,3 +5,4 @@
 mod artifacts;
 mod backend;
 mod capture;
+mod import;

@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    io::{self, ErrorKind, Read, Write},
+    io::{self, ErrorKind, Read, Seek, SeekFrom, Write},
     path::PathBuf,
     sync::Arc,
 };
@@ -56,6 +56,24 @@ impl Read for SimulatedFile {
         let read = bytes.get(open.position..).unwrap_or_default().read(buffer)?;
         open.position += read;
         Ok(read)
+    }
+}
+
+impl Seek for SimulatedFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let mut state = self.open.files.state();
+        let state = &mut *state;
+        let open = state.open.get_mut(&self.open.id).ok_or(ErrorKind::NotFound)?;
+        let len = state.disk.file(open.node)?.bytes.len();
+        let place = match to {
+            SeekFrom::Start(offset) => usize::try_from(offset).ok(),
+            SeekFrom::End(offset) => isize::try_from(offset).ok().and_then(|offset| len.checked_add_signed(offset)),
+            SeekFrom::Current(offset) => {
+                isize::try_from(offset).ok().and_then(|offset| open.position.checked_add_signed(offset))
+            }
+        };
+        open.position = place.ok_or(ErrorKind::InvalidInput)?;
+        u64::try_from(open.position).map_err(io::Error::other)
     }
 }
 

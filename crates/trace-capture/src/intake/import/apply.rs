@@ -1,0 +1,406 @@
+//! What sources told, brought into launches: their folders and their rows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trace_model::{
+    context::Sha256Hex,
+    event::SCHEMA_VERSION,
+    id::LaunchId,
+    launch::{CaptureState, Launch, LaunchHeader},
+    ledger::{Ledger, LedgerError},
+    path::ArtifactPath,
+    query::LaunchQuery,
+    rows::{BoundaryRows, LaunchChange},
+    timestamp::Timestamp,
+    words::Provider,
+};
+use trace_providers::SourceFormat;
+
+use super::{
+    ImportError,
+    known::{Known, KnownNote, Position},
+    source::{From, Reading},
+};
+use crate::{
+    artifacts::{ArtifactError, Home, KeptPiece, SourceEntry},
+    reindex::{launch_rows, own_rows},
+    sources::{
+        beside::OnRecord,
+        facts::{NOTES_PER_SOURCE, SessionFacts},
+        listed,
+        rows::{self, Setting},
+    },
+};
+
+/// Why an imported launch is not complete, in words that people read.
+const SOURCE_MISSING: &str = "source_missing: the agent's file is gone, and no copy of it was kept";
+const SOURCE_REWRITTEN: &str = "source_rewritten: the agent's file is not what it was, and no copy of that was kept";
+
+/// Brings readings into launches.
+pub(super) struct Applier<'a> {
+    home: &'a Home,
+    ledger: &'a dyn Ledger,
+    is_over: bool,
+    pub(super) new: u64,
+    pub(super) updated: u64,
+    pub(super) changed: BTreeSet<LaunchId>,
+}
+
+/// What one source tells of a session.
+struct Part {
+    /// Which of the readings it is of.
+    reading: usize,
+    facts: SessionFacts,
+}
+
+/// A reading without its facts.
+struct Source {
+    name: String,
+    format: SourceFormat,
+    from: From,
+    default_at: Timestamp,
+    copy: Copy,
+}
+
+/// The copy of what was read.
+enum Copy {
+    None,
+    Draft(Box<KeptPiece>),
+    Placed { kept: ArtifactPath, bytes: u64, sha256: Sha256Hex },
+}
+
+impl<'a> Applier<'a> {
+    pub(super) fn new(home: &'a Home, ledger: &'a dyn Ledger, is_over: bool) -> Self {
+        Self { home, ledger, is_over, new: 0, updated: 0, changed: BTreeSet::new() }
+    }
+
+    /// Brings in what the sources of a group told, and returns what is known of each from now on.
+    pub(super) async fn apply(&mut self, readings: Vec<Reading>) -> Result<Vec<(Known, Position)>, ImportError> {
+        let mut sources = Vec::new();
+        let mut sessions: BTreeMap<(Provider, String), Vec<Part>> = BTreeMap::new();
+        let mut known = Vec::new();
+        for (place, reading) in readings.into_iter().enumerate() {
+            let provider = reading.format.provider();
+            known.push(self.known(&reading));
+            for facts in reading.facts.into_sessions() {
+                let name = facts.name(&reading.name).to_owned();
+                sessions.entry((provider.clone(), name)).or_default().push(Part { reading: place, facts });
+            }
+            sources.push(Source {
+                name: reading.name,
+                format: reading.format,
+                from: reading.from,
+                default_at: Timestamp::from_micros(reading.stamp.changed_micros()).unwrap_or(Timestamp::UNIX_EPOCH),
+                copy: reading.piece.map_or(Copy::None, |piece| Copy::Draft(Box::new(piece))),
+            });
+        }
+        let mut waiting = BTreeSet::new();
+        for ((provider, session), parts) in sessions {
+            let of: BTreeSet<usize> = parts.iter().map(|part| part.reading).collect();
+            if !self.session(&provider, &session, parts, &mut sources).await? {
+                waiting.extend(of);
+            }
+        }
+        // What a recorder still holds is looked at again the next time.
+        let done = known.into_iter().enumerate().filter(|(place, _)| !waiting.contains(place));
+        Ok(done.map(|(_, known)| known).collect())
+    }
+
+    fn known(&self, reading: &Reading) -> (Known, Position) {
+        let provider = reading.format.provider();
+        let launches =
+            reading.facts.sessions().iter().map(|facts| LaunchId::of_session(&provider, facts.name(&reading.name)));
+        let is_open = |facts: &SessionFacts| facts.turns.last().is_some_and(|turn| turn.end.is_none());
+        let notes: Vec<KnownNote> = reading
+            .facts
+            .notes
+            .iter()
+            .map(|note| KnownNote {
+                offset: note.offset,
+                kind: note.kind.as_str().to_owned(),
+                detail: note.detail.clone(),
+            })
+            .collect();
+        let position =
+            Position { read: reading.position.clone(), notes, note_count: reading.facts.note_count };
+        let position = match reading.from {
+            From::Offset(offset) => position.behind(self.home.read_position(&reading.name), offset),
+            From::Start | From::Anew => position,
+        };
+        let known = Known {
+            path: reading.name.clone(),
+            stamp: reading.stamp,
+            format: Some(reading.format),
+            launches: launches.collect(),
+            is_kept: reading.is_kept,
+            is_open: !self.is_over && reading.facts.sessions().iter().any(is_open),
+            is_missing: false,
+            notes: position.note_count,
+        };
+        (known, position)
+    }
+
+    /// Brings in what the sources tell of one session; tells whether it did, and not a recorder that lives.
+    async fn session(
+        &mut self,
+        provider: &Provider,
+        session: &str,
+        parts: Vec<Part>,
+        sources: &mut [Source],
+    ) -> Result<bool, ImportError> {
+        let id = LaunchId::of_session(provider, session);
+        let recorded = self.recorded(provider, session, id).await?;
+        for launch in &recorded {
+            let dir = self.home.open_launch(&launch.header.artifact_dir());
+            if dir.and_then(|dir| dir.is_live()).unwrap_or(false) {
+                return Ok(false);
+            }
+        }
+        let own = match self.ledger.launch(id).await {
+            Ok(launch) => Some(launch),
+            Err(LedgerError::NotFound { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        match own {
+            Some(own) if recorded.is_empty() && self.extends(&own, &parts, sources)? => {
+                self.extend(own, parts, session, sources).await?;
+            }
+            own => self.put(provider, session, own, parts, recorded, sources).await?,
+        }
+        Ok(true)
+    }
+
+    /// Returns the launches that were recorded while the session ran.
+    async fn recorded(&self, provider: &Provider, session: &str, id: LaunchId) -> Result<Vec<Launch>, LedgerError> {
+        let query = LaunchQuery {
+            providers: BTreeSet::from([provider.clone()]),
+            sessions: BTreeSet::from([session.to_owned()]),
+            ..LaunchQuery::default()
+        };
+        let launches = self.ledger.launches(&query).await?;
+        Ok(launches.into_iter().filter(|launch| launch.header.id != id).collect())
+    }
+
+    /// Tells whether the parts only add to the rows that a launch has. Running totals of a stream do not: what a finer
+    /// source says lessens them.
+    fn extends(&self, own: &Launch, parts: &[Part], sources: &[Source]) -> Result<bool, ArtifactError> {
+        let listed = self.home.sources_of(&own.header.artifact_dir())?;
+        let of_streams = listed.iter().any(|entry| entry.format.is_stream());
+        let adds = |part: &Part| {
+            let source = &sources[part.reading];
+            let goes_on = matches!(source.from, From::Offset(_));
+            let is_new = !listed.iter().any(|entry| entry.path == source.name);
+            !source.format.is_stream() && (goes_on || (is_new && part.facts.turns.is_empty()))
+        };
+        Ok(!of_streams && parts.iter().all(adds))
+    }
+
+    async fn extend(
+        &mut self,
+        mut own: Launch,
+        parts: Vec<Part>,
+        session: &str,
+        sources: &mut [Source],
+    ) -> Result<(), ImportError> {
+        let id = own.header.id;
+        let dir = own.header.artifact_dir();
+        for part in parts {
+            let capture = self.list(&dir, part.reading, session, sources, &[])?;
+            let setting = Setting { default_at: own.header.started_at, is_over: self.is_over };
+            let needs_turns = part.facts.turns.is_empty() && !part.facts.usage.is_empty();
+            let turns = if needs_turns {
+                let turns = self.ledger.turns(id).await?;
+                turns.into_iter().map(|row| (row.turn.started_at, row.turn.id)).collect()
+            } else {
+                Vec::new()
+            };
+            let boundary = rows::extension(own, &part.facts, &turns, capture, &setting);
+            own = boundary.launch.launch().clone();
+            self.ledger.apply(&boundary).await?;
+        }
+        self.updated += 1;
+        self.changed.insert(id);
+        Ok(())
+    }
+
+    /// Puts the rows of a session in place of those that it had, if any.
+    async fn put(
+        &mut self,
+        provider: &Provider,
+        session: &str,
+        own: Option<Launch>,
+        parts: Vec<Part>,
+        recorded: Vec<Launch>,
+        sources: &mut [Source],
+    ) -> Result<(), ImportError> {
+        let mut readings: Vec<usize> = parts.iter().map(|part| part.reading).collect();
+        readings.sort_unstable();
+        readings.dedup();
+        let mut on_record = Vec::new();
+        let mut beside = Vec::new();
+        for launch in recorded {
+            let dir = launch.header.artifact_dir();
+            for reading in &readings {
+                self.list(&dir, *reading, session, sources, &[])?;
+            }
+            on_record.push(OnRecord::of(&own_rows(self.home, &dir)?.rows));
+            self.ledger.replace_launch(&launch_rows(self.home, &dir)?.rows).await?;
+            self.changed.insert(launch.header.id);
+            beside.push(dir);
+        }
+        if !beside.is_empty() {
+            self.updated += 1;
+        }
+        let default_at = readings.first().map_or(Timestamp::UNIX_EPOCH, |reading| sources[*reading].default_at);
+        let setting = Setting { default_at, is_over: self.is_over };
+        let dir = rows::artifact_dir(provider, session);
+        let entries = self.home.sources_of(&dir)?;
+        // What was read whole need not be read again; of what was read on, only the end is at hand.
+        let is_whole = |part: &Part| !matches!(sources[part.reading].from, From::Offset(_));
+        let whole: BTreeSet<&str> =
+            parts.iter().filter(|part| is_whole(part)).map(|part| sources[part.reading].name.as_str()).collect();
+        let listed =
+            listed::read_session(self.home, &entries, session, &|entry| whole.contains(entry.path.as_str()))?;
+        let mut facts = listed.facts;
+        let is_rewritten = parts.iter().any(|part| sources[part.reading].from == From::Anew);
+        let unlisted = |part: &Part| !entries.iter().any(|entry| entry.path == sources[part.reading].name);
+        for part in parts.into_iter().filter(|part| is_whole(part) || unlisted(part)) {
+            match &mut facts {
+                Some(facts) => facts.merge(part.facts),
+                None => facts = Some(part.facts),
+            }
+        }
+        let Some(mut facts) = facts else { return Ok(()) };
+        if let Some(own) = &own
+            && (is_rewritten || !listed.missing.is_empty())
+        {
+            // What only the ledger still knows is kept.
+            for row in self.ledger.usage(own.header.id).await? {
+                facts.keep_usage(row.record.report);
+            }
+        }
+        for launch in &on_record {
+            launch.leave_out(&mut facts);
+        }
+        if facts.is_empty() && own.is_none() && !beside.is_empty() {
+            return Ok(());
+        }
+        let header = self.header(provider, session, &facts, &setting, &dir)?;
+        self.home.ensure_imported(&header)?;
+        let mut capture = CaptureState::Complete;
+        for reading in &readings {
+            capture = self.list(&dir, *reading, session, sources, &beside)?;
+        }
+        if is_rewritten && capture != CaptureState::Complete {
+            capture = CaptureState::Partial { reason: SOURCE_REWRITTEN.to_owned() };
+        }
+        let rows = rows::whole(header, &facts, capture, &setting);
+        self.ledger.replace_launch(&rows).await?;
+        match own {
+            Some(_) => self.updated += 1,
+            None => self.new += 1,
+        }
+        self.changed.insert(rows.launch.header.id);
+        Ok(())
+    }
+
+    /// Returns the header that the launch has, or a new one: identity never changes.
+    fn header(
+        &self,
+        provider: &Provider,
+        session: &str,
+        facts: &SessionFacts,
+        setting: &Setting,
+        dir: &ArtifactPath,
+    ) -> Result<LaunchHeader, ArtifactError> {
+        match self.home.open_launch(dir) {
+            Ok(launch) => Ok(launch.header().clone()),
+            Err(error) if error.is_not_found() => Ok(rows::header(provider, session, facts, setting)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Adds a source to the list of a launch, puts its copy into place, and returns how complete the launch is then.
+    fn list(
+        &self,
+        dir: &ArtifactPath,
+        reading: usize,
+        session: &str,
+        sources: &mut [Source],
+        beside: &[ArtifactPath],
+    ) -> Result<CaptureState, ArtifactError> {
+        let source = &mut sources[reading];
+        let before = self.home.sources_of(dir)?;
+        let mut entries = before.clone();
+        let number = entries.iter().map(|entry| entry.source).max().unwrap_or(0).saturating_add(1);
+        let mut entry = SourceEntry {
+            schema_version: SCHEMA_VERSION,
+            source: number,
+            path: source.name.clone(),
+            format: source.format,
+            session: session.to_owned(),
+            offset: 0,
+            bytes: None,
+            sha256: None,
+            kept: None,
+            beside: beside.to_vec(),
+        };
+        source.copy = match std::mem::replace(&mut source.copy, Copy::None) {
+            Copy::Draft(piece) => {
+                let (kept, bytes, sha256) = piece.finish(dir, number)?;
+                Copy::Placed { kept, bytes, sha256 }
+            }
+            copy => copy,
+        };
+        if let Copy::Placed { kept, bytes, sha256 } = &source.copy {
+            entry.offset = match source.from {
+                From::Offset(offset) => offset,
+                From::Start | From::Anew => 0,
+            };
+            entry.bytes = Some(*bytes);
+            entry.sha256 = Some(*sha256);
+            entry.kept = Some(kept.clone());
+            // A copy of the whole stands instead of what was only indexed, or copied before it was known to grow.
+            let stands_instead = |old: &SourceEntry| {
+                old.path == entry.path && (old.kept.is_none() || source.from == From::Start)
+            };
+            entries.retain(|old| !stands_instead(old));
+            entries.push(entry);
+        } else if !entries.iter().any(|old| old.path == entry.path) {
+            entries.push(entry);
+        }
+        for entry in &mut entries {
+            entry.beside = beside.to_vec();
+        }
+        if entries != before {
+            self.home.write_sources(dir, &entries)?;
+        }
+        Ok(rows::capture_of(entries.iter().all(|entry| entry.kept.is_some())))
+    }
+
+    /// Marks a launch whose source is gone and of which no copy is kept.
+    pub(super) async fn mark_missing(&self, id: LaunchId) -> Result<(), ImportError> {
+        let mut launch = match self.ledger.launch(id).await {
+            Ok(launch) => launch,
+            Err(LedgerError::NotFound { .. }) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        launch.capture = CaptureState::Partial { reason: SOURCE_MISSING.to_owned() };
+        Ok(self.ledger.apply(&BoundaryRows::of_launch(LaunchChange::Extended(launch))).await?)
+    }
+}
+
+impl Position {
+    /// Adds what was noted about the part of the source before the offset.
+    fn behind(mut self, earlier: Option<Self>, offset: u64) -> Self {
+        let Some(earlier) = earlier else { return self };
+        let dropped = earlier.notes.iter().filter(|note| note.offset >= offset).count();
+        let mut notes: Vec<KnownNote> = earlier.notes.into_iter().filter(|note| note.offset < offset).collect();
+        notes.append(&mut self.notes);
+        notes.truncate(NOTES_PER_SOURCE);
+        self.notes = notes;
+        let dropped = u64::try_from(dropped).unwrap_or(u64::MAX);
+        self.note_count = self.note_count.saturating_add(earlier.note_count.saturating_sub(dropped));
+        self
+    }
+}

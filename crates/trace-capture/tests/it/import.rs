@@ -1,0 +1,7 @@
+//! What agents wrote themselves, brought in.
+
+mod damage;
+mod growth;
+mod recorded;
+mod sessions;
+mod world;

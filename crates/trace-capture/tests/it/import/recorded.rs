@@ -1,0 +1,63 @@
+use trace_capture::{
+    Capture, CaptureEnv, EnvParts, Labels, PreparedTurnContext, Prompts, Recorded, Start, TokenizerName,
+    intake::import::Keep,
+};
+use trace_model::{
+    event::Receipt,
+    turn::Outcome,
+    usage::UsageReport,
+    words::{Grain, Provider, Quality},
+};
+
+use super::world::{World, prompt, reply};
+
+/// Records a launch of the session that knows of one request, with the placeholder that streams have.
+fn record(world: &World, session: &str) {
+    let env = CaptureEnv::new(EnvParts::new(world.home.clone(), world.ledger.clone()));
+    let labels = Labels::new("run_1".parse().unwrap(), "process_1".parse().unwrap(), "/repo", "/repo");
+    let prompts = Prompts { system: None, task: Some("one".to_owned()) };
+    let prepared = PreparedTurnContext::from_prompts(TokenizerName::Cl100kBase, prompts);
+    let start = Start::new(Provider::Claude, "headless");
+    let capture = Capture::blocking_begin(&env, labels, prepared, start).unwrap();
+    capture.record_receipt(Receipt { provider_session_id: Some(session.to_owned()), ..Receipt::default() });
+    capture.record_usage(UsageReport {
+        input_tokens: Some(10),
+        output_tokens: Some(1),
+        ..UsageReport::new("msg_1", Grain::Request, Quality::LowerBound)
+    });
+    capture.blocking_finish(Outcome::Completed, Recorded::Conversation);
+}
+
+#[test]
+fn a_session_that_was_recorded_is_not_imported_a_second_time() {
+    let world = World::new();
+    record(&world, "s1");
+    let text = prompt("s1", 0, "one") + &reply("s1", 1, "msg_1", 5);
+    world.write("projects/p/s1.jsonl", text);
+    let report = world.import(Keep::Copies);
+    assert_eq!((report.sessions.new, report.sessions.updated), (0, 1));
+    let rows = world.rows();
+    let [launch] = rows.as_slice() else { panic!("one launch: {rows:?}") };
+    assert_eq!(launch.launch.header.surface, "headless");
+    let record = &launch.usage["msg_1"].report;
+    assert_eq!((record.output_tokens, record.quality), (Some(5), Quality::Exact), "the finer source counts");
+    assert_eq!(world.reindexed(), rows);
+}
+
+#[test]
+fn what_was_not_recorded_of_a_session_is_a_launch_of_its_own() {
+    let world = World::new();
+    record(&world, "s1");
+    let text = prompt("s1", 0, "one") + &reply("s1", 1, "msg_0", 50) + &reply("s1", 3, "msg_1", 5);
+    world.write("projects/p/s1.jsonl", text);
+    let report = world.import(Keep::Copies);
+    assert_eq!((report.sessions.new, report.sessions.updated), (1, 1));
+    let rows = world.rows();
+    assert_eq!(rows.len(), 2);
+    assert_eq!(world.totals().output_tokens, Some(55));
+    let imported = rows.iter().find(|rows| rows.launch.header.surface == "import").unwrap();
+    assert_eq!(imported.usage.keys().collect::<Vec<_>>(), ["msg_0"]);
+    assert_eq!(world.reindexed(), rows);
+    let again = world.import(Keep::Copies);
+    assert_eq!((again.files.read, world.rows()), (0, rows));
+}
