@@ -3,6 +3,8 @@
 //! ```text
 //! <home>/                                  0700
 //!   home.json                              format version and ledger kind
+//!   config.toml                            what the owner set
+//!   sources/                               what is known of the files that agents write
 //!   reserved/<launch>                      the folder of a launch whose id was promised
 //!   quarantine/                            staging folders whose writer died
 //!   traces/<run>/<process>/<launch>/       the paths of rows are relative to traces/
@@ -35,6 +37,7 @@ mod lease;
 mod moving;
 mod reader;
 mod real_files;
+mod settings;
 mod sources;
 mod staging;
 mod system;
@@ -49,6 +52,7 @@ pub use launch_dir::LaunchDir;
 pub use launch_files::{LaunchFiles, RawChunk, SyncHandles};
 pub use reader::{ConversationReader, LINE_LIMIT, SkipReason, Stretch, Tail};
 pub use real_files::RealFiles;
+pub use settings::Settings;
 pub(crate) use sources::KeptPiece;
 pub use sources::SourceEntry;
 pub use turn_files::{TurnFiles, TurnWriter, WrittenTurn};

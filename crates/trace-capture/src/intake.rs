@@ -3,3 +3,4 @@
 
 pub mod exec;
 pub mod import;
+mod opencode_store;

@@ -11,7 +11,7 @@ use trace_model::context::Sha256Hex;
 use super::{
     effects::FileHandle,
     error::ArtifactError,
-    home::{Home, TRACES},
+    home::Home,
     launch_files::write_line,
     lease,
 };
@@ -84,11 +84,6 @@ impl Home {
         let mut text = Vec::new();
         write_line(position, &mut text);
         self.replace_file(&position_path(source), &text)
-    }
-
-    /// Tells whether there is a folder of traces; a home that was only looked at has none.
-    pub(crate) fn has_traces(&self) -> bool {
-        self.files().kind(Path::new(TRACES)).is_ok_and(|kind| kind.is_some())
     }
 }
 

@@ -52,6 +52,14 @@ pub enum ArtifactError {
         /// The name that it states.
         name: String,
     },
+    /// The owner's settings make no sense.
+    #[error("could not understand {}: {message}", path.display())]
+    Settings {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
     /// A launch lies in a folder that is not the one its header names.
     #[error("{} says that its launch belongs into {named}", path.display())]
     Misplaced {

@@ -161,7 +161,11 @@ impl Home {
     /// # Errors
     ///
     /// [`ArtifactError::Io`] if it is not there, or is no such copy.
-    pub(crate) fn open_kept(&self, piece: &ArtifactPath, offset: u64) -> Result<impl Read + Send, ArtifactError> {
+    pub(crate) fn open_kept(
+        &self,
+        piece: &ArtifactPath,
+        offset: u64,
+    ) -> Result<impl Read + Send + use<>, ArtifactError> {
         let path = in_traces(piece);
         let file = self.open_file(&path)?;
         let opened = zeekstd::Decoder::new(file).map_err(std::io::Error::other).and_then(|mut decoder| {

@@ -330,7 +330,7 @@ fn conclude(
         if !tells_usage && is_ours && start_error.is_none() {
             session_file = look();
         }
-        if let SessionFile::Found { path, session } = &session_file {
+        if let SessionFile::Found { path, session, .. } = &session_file {
             capture.set_provider_session_id(session);
             capture.set_provider_session_path(&path.display().to_string());
         }

@@ -12,7 +12,7 @@ mod apply;
 mod known;
 mod roots;
 mod source;
-// mod store;
+mod store;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -321,7 +321,7 @@ impl<'a> Run<'a> {
                 done += bytes;
                 progress(ImportProgress { done, total: total.max(done) });
             };
-            let _ = (&store, &mut told);
+            self.store(&store, &mut seen, &mut told).await?;
         }
         self.look_for_missing(&looks, &seen).await?;
         self.note_replays().await

@@ -63,7 +63,10 @@ pub(crate) enum OpenCodeStoreError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The file is no database of OpenCode.
-    #[cfg(feature = "sqlite")]
+    #[cfg_attr(
+        not(feature = "sqlite"),
+        expect(dead_code, reason = "only who can read a database knows that it is none")
+    )]
     #[error("{} is no store of OpenCode", path.display())]
     NotAStore {
         /// The file.

@@ -36,14 +36,13 @@ pub(crate) fn read_session(
 ) -> Result<Listed, ArtifactError> {
     let mut listed = Listed::default();
     let mut rest = entries;
-    while let Some((first, behind)) = rest.split_first() {
-        let pieces = 1 + behind.iter().take_while(|entry| entry.path == first.path && entry.offset > 0).count();
-        let (pieces, others) = rest.split_at(pieces);
-        rest = others;
+    while let Some(first) = rest.first() {
+        let pieces = first_source(rest);
+        rest = rest.get(pieces.len()..).unwrap_or_default();
         if skip(first) {
             continue;
         }
-        let mut input: Box<dyn Read + '_> = match open(home, pieces) {
+        let mut input = match open(home, pieces) {
             Ok(input) => input,
             Err(error) if error.is_not_found() => {
                 listed.missing.push(first.path.clone());
@@ -73,11 +72,18 @@ fn facts_of(input: &mut dyn Read, format: SourceFormat) -> io::Result<Facts> {
     Ok(facts)
 }
 
+/// Returns the entries of the list that are pieces of its first source.
+pub(super) fn first_source(entries: &[SourceEntry]) -> &[SourceEntry] {
+    let Some((first, behind)) = entries.split_first() else { return entries };
+    let more = behind.iter().take_while(|entry| entry.path == first.path && entry.offset > 0).count();
+    entries.get(..=more).unwrap_or(entries)
+}
+
 /// Opens the pieces of one source, one behind the other; of one that is only indexed, what the agent keeps.
-fn open<'h>(home: &'h Home, pieces: &'h [SourceEntry]) -> Result<Box<dyn Read + 'h>, ArtifactError> {
-    let mut input: Box<dyn Read + 'h> = Box::new(io::empty());
+pub(super) fn open(home: &Home, pieces: &[SourceEntry]) -> Result<Box<dyn Read + Send>, ArtifactError> {
+    let mut input: Box<dyn Read + Send> = Box::new(io::empty());
     for (place, piece) in pieces.iter().enumerate() {
-        let next: Box<dyn Read + 'h> = match &piece.kept {
+        let next: Box<dyn Read + Send> = match &piece.kept {
             Some(kept) => Box::new(home.open_kept(kept, 0)?),
             None => open_outside(Path::new(&piece.path))?,
         };
@@ -89,7 +95,7 @@ fn open<'h>(home: &'h Home, pieces: &'h [SourceEntry]) -> Result<Box<dyn Read + 
 }
 
 /// Opens a file that an agent keeps; one that is compressed is unpacked.
-pub(crate) fn open_outside(path: &Path) -> Result<Box<dyn Read>, ArtifactError> {
+fn open_outside(path: &Path) -> Result<Box<dyn Read + Send>, ArtifactError> {
     let error = |source| ArtifactError::Io { verb: "read", path: path.to_path_buf(), source };
     let file = File::open(path).map_err(error)?;
     if path.extension().is_some_and(|extension| extension == "zst") {

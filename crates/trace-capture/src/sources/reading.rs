@@ -7,7 +7,7 @@ use trace_providers::Interpreter;
 use super::facts::Facts;
 
 /// How much of a source is read at once, in bytes.
-const CHUNK: usize = 1 << 20;
+pub(super) const CHUNK: usize = 1 << 20;
 
 /// Reads to the end of the source and hands on each chunk.
 ///

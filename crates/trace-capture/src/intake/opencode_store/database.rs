@@ -10,6 +10,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt::Write,
     fs::{self, File},
     io::{self, Read},
     os::unix::ffi::OsStrExt,
@@ -76,9 +77,8 @@ impl OpenCodeDatabase {
             let mut states: BTreeMap<&str, SessionState> = BTreeMap::new();
             let mut add = |session: &str, rows: u64, updated_ms: Option<i64>| {
                 let Some(row) = sessions.get(session) else { return };
-                let state = states
-                    .entry(sessions.root_of(&row.id))
-                    .or_insert(SessionState { updated_ms: i64::MIN, rows: 0 });
+                let state =
+                    states.entry(sessions.root_of(&row.id)).or_insert(SessionState { updated_ms: i64::MIN, rows: 0 });
                 state.rows += rows;
                 state.updated_ms = state.updated_ms.max(updated_ms.unwrap_or(i64::MIN));
             };
@@ -172,7 +172,7 @@ fn uri(path: &Path, is_closed: bool) -> String {
         if byte.is_ascii_alphanumeric() || b"/-._~".contains(byte) {
             uri.push(char::from(*byte));
         } else {
-            uri.push_str(&format!("%{byte:02X}"));
+            write!(uri, "%{byte:02X}").expect("a string takes all that is written");
         }
     }
     uri.push_str(if is_closed { "?mode=ro&immutable=1" } else { "?mode=ro" });
@@ -278,8 +278,8 @@ impl Schema {
     fn sessions(&self, transaction: &Transaction<'_>) -> rusqlite::Result<Sessions> {
         let mut sessions = Sessions::default();
         for table in [&self.session, &self.session_v2].into_iter().flatten() {
-            let columns = table
-                .columns(["id", "parent_id", "title", "directory", "version", "time_created", "time_updated"]);
+            let columns =
+                table.columns(["id", "parent_id", "title", "directory", "version", "time_created", "time_updated"]);
             let mut statement = transaction.prepare(&format!("SELECT {columns} FROM {}", table.name))?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
@@ -299,7 +299,12 @@ impl Schema {
     }
 
     /// Adds where the messages of a session stand.
-    fn places(&self, transaction: &Transaction<'_>, session: &str, places: &mut Vec<MessagePlace>) -> rusqlite::Result<()> {
+    fn places(
+        &self,
+        transaction: &Transaction<'_>,
+        session: &str,
+        places: &mut Vec<MessagePlace>,
+    ) -> rusqlite::Result<()> {
         let mut of_first = BTreeSet::new();
         for (table, is_second) in [(&self.message, false), (&self.session_message, true)] {
             let Some(table) = table else { continue };
@@ -329,11 +334,8 @@ impl Schema {
         place: &MessagePlace,
         each: &mut dyn FnMut(&[u8]),
     ) -> rusqlite::Result<()> {
-        let (table, name) = if place.is_second {
-            (&self.session_message, "session_message")
-        } else {
-            (&self.message, "message")
-        };
+        let (table, name) =
+            if place.is_second { (&self.session_message, "session_message") } else { (&self.message, "message") };
         let Some(table) = table else { return Ok(()) };
         let text = format!("SELECT data, {} FROM {name} WHERE id = ?1", table.column("type"));
         let mut statement = transaction.prepare_cached(&text)?;
@@ -365,8 +367,7 @@ impl Schema {
         while let Some(row) = rows.next()? {
             let id = text_of(row.get_ref(0)?).unwrap_or_default();
             let data = on_one_line(text_of(row.get_ref(1)?).unwrap_or_default());
-            let row =
-                PartRow { id: &id, message_id: &place.id, session_id: &place.session_id, data: Data::of(&data) };
+            let row = PartRow { id: &id, message_id: &place.id, session_id: &place.session_id, data: Data::of(&data) };
             tell("part", row, each);
         }
         Ok(())

@@ -148,9 +148,8 @@ impl OpenCodeTree {
 
 /// Returns what is in a folder, by name; nothing if there is none.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, OpenCodeStoreError> {
-    let listed = fs::read_dir(folder).and_then(|entries| {
-        entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<PathBuf>>>()
-    });
+    let listed = fs::read_dir(folder)
+        .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<PathBuf>>>());
     match listed {
         Ok(mut paths) => {
             paths.sort();
