@@ -65,6 +65,12 @@ const FOR_TESTS: &[&str] = &["trace-store-memory", DISK_STORE, "trace-testkit"];
 /// needs no line here.
 const DISK_STORE: &str = "trace-store-*";
 
+/// Drivers that a member beside the driver's own store may use.
+const OTHER_USES: &[(&str, &str)] = &[
+    // OpenCode keeps its sessions in an SQLite database: the intake reads it, and no ledger is in it.
+    ("trace-capture", "rusqlite"),
+];
+
 /// Crates from outside that only the named members may use, but in tests.
 const ONLY_IN: &[(&str, &[&str], &str)] = &[
     ("anyhow", &["trace-cli", "xtask"], "a library has errors of its own"),
@@ -130,7 +136,9 @@ fn refuse_outsider(
     if dependency.kind == Kind::Development {
         return None;
     }
-    if drivers.iter().any(|(ledger, driver)| *driver == name && member.name != format!("trace-store-{ledger}")) {
+    let is_foreign = |ledger: &str, driver: &str| driver == name && member.name != format!("trace-store-{ledger}");
+    let is_allowed = OTHER_USES.contains(&(member.name.as_str(), name));
+    if !is_allowed && drivers.iter().any(|(ledger, driver)| is_foreign(ledger, driver)) {
         return Some(format!("`{}` may not use `{name}`: only its own store knows it", member.name));
     }
     if let Some((_, users, reason)) = ONLY_IN.iter().find(|(only, ..)| *only == name)

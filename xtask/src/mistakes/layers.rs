@@ -48,12 +48,12 @@ fn the_testkit_is_for_tests_only() {
 }
 
 #[test]
-fn rusqlite_stays_in_its_store() {
+fn a_driver_stays_in_its_store() {
     let expected = "`trace-attribution` may not use `rusqlite`: only its own store knows it";
     check_arrow("trace-attribution", "dependencies", "rusqlite", expected);
     check_arrow("trace-attribution", "target.'cfg(unix)'.dependencies", "rusqlite", expected);
-    let expected = "`trace-capture` may not use `rusqlite`: only its own store knows it";
-    check_arrow("trace-capture", "dependencies", "rusqlite", expected);
+    let expected = "`trace-capture` may not use `sled`: only its own store knows it";
+    check_arrow("trace-capture", "dependencies", "sled", expected);
 }
 
 #[test]
