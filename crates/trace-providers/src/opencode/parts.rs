@@ -11,6 +11,8 @@
 //! | `compaction` | an item that says so |
 //! | `step-start`, `step-finish` | see the stream and the store |
 //! | `snapshot`, `patch`, `file`, `agent`, `subtask` | nothing: they stand beside the exchange or repeat it |
+//!
+//! In messages of version 2 a tool has `id` and `name` instead of `callID` and `tool`.
 
 use alloc::{
     borrow::Cow,
@@ -65,9 +67,9 @@ pub(super) fn tell(id: &str, part: Json<'_>, line: &mut Saying<'_>) -> bool {
 }
 
 fn tool(part_id: String, part: Json<'_>) -> ConversationEvent {
-    let [call, name, state] = part.fields(["callID", "tool", "state"]);
-    let [status, input, output, error] =
-        state.map(|state| state.fields(["status", "input", "output", "error"])).unwrap_or_default();
+    let [call, second_call, name, second_name, state] = part.fields(["callID", "id", "tool", "name", "state"]);
+    let [status, input, output, error, content] =
+        state.map(|state| state.fields(["status", "input", "output", "error", "content"])).unwrap_or_default();
     let status = match status.and_then(Json::text).as_deref() {
         Some("completed") => ItemStatus::Completed,
         Some("error") => ItemStatus::Failed,
@@ -75,11 +77,11 @@ fn tool(part_id: String, part: Json<'_>) -> ConversationEvent {
         _ => ItemStatus::Running,
     };
     let item = Item::Tool {
-        id: call.and_then(Json::name).unwrap_or(part_id),
-        name: name.and_then(Json::name).unwrap_or_default(),
+        id: call.or(second_call).and_then(Json::name).unwrap_or(part_id),
+        name: name.or(second_name).and_then(Json::name).unwrap_or_default(),
         status,
         input: input.map(|input| input.source().to_string()),
-        output: output.or(error).map(words),
+        output: output.or(error).or(content).map(words),
     };
     match status {
         ItemStatus::Completed | ItemStatus::Failed => ConversationEvent::ItemCompleted { turn_id: None, item },
@@ -89,8 +91,8 @@ fn tool(part_id: String, part: Json<'_>) -> ConversationEvent {
 
 /// Returns the subagent that a tool is, if it is one; its id is that of its session.
 pub(super) fn subagent(part: Json<'_>, parent: &Agent) -> Option<AgentSeen> {
-    let [tool, call, state] = part.fields(["tool", "callID", "state"]);
-    if tool?.text()? != "task" {
+    let [tool, second_tool, call, second_call, state] = part.fields(["tool", "name", "callID", "id", "state"]);
+    if tool.or(second_tool)?.text()? != "task" {
         return None;
     }
     let [metadata, input] = state?.fields(["metadata", "input"]);
@@ -100,7 +102,7 @@ pub(super) fn subagent(part: Json<'_>, parent: &Agent) -> Option<AgentSeen> {
     Some(AgentSeen {
         agent: Agent::Sub(session),
         parent: parent.clone(),
-        tool_call: call.and_then(Json::name),
+        tool_call: call.or(second_call).and_then(Json::name),
         kind: kind.and_then(Json::name),
         prompt: prompt.and_then(Json::name),
         at: None,

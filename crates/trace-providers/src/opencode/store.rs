@@ -7,10 +7,12 @@
 //! {"table":"session","row":{"id":…,"parent_id":…,"title":…,"directory":…,"version":…,"time_created":…,"time_updated":…}}
 //! {"table":"message","row":{"id":…,"session_id":…,"time_created":…,"data":{…}}}
 //! {"table":"part","row":{"id":…,"message_id":…,"session_id":…,"data":{…}}}
+//! {"table":"session_message","row":{"id":…,"session_id":…,"type":…,"time_created":…,"data":{…}}}
 //! ```
 //!
 //! First come the rows of the sessions, each after its parent; then all messages by time, each with its parts behind it,
-//! by id. `data` is what the store has as JSON; where that is none, it is its text. Times are milliseconds since 1970.
+//! by id. Rows of `session_message`, which version 2 writes, stand among the messages by time, see [`second`]; there is
+//! none with the id of a row of `message`. `data` is what the store has as JSON; where that is none, it is its text. Times are milliseconds since 1970.
 //!
 //! Sources: sst/opencode@31e22f65a23c `session/{index,message-v2,processor}.ts`, ryoppippi/ccusage#1780 and
 //! sst/opencode#31136 (forks), and recordings of `OpenCode` 1.18.
@@ -31,6 +33,8 @@
 //! * A fork copies all messages, with new ids and the old times. So a request is the same as another one if its message
 //!   has the same time, and it the same model, counters, cost and place in the message; that is its `request_key`.
 //! * The request for a session's title is in no table.
+
+mod second;
 
 use alloc::{boxed::Box, format, string::String, vec::Vec};
 
@@ -142,7 +146,7 @@ impl Records for OpenCodeStore {
     /// A line has one of the tables and a row with an id.
     fn is_record(json: Json<'_>) -> bool {
         let [table, row] = json.fields(["table", "row"]);
-        matches!(table.and_then(Json::text).as_deref(), Some("session" | "message" | "part"))
+        matches!(table.and_then(Json::text).as_deref(), Some("session" | "message" | "part" | "session_message"))
             && row.and_then(|row| row.field("id")).and_then(Json::name).is_some()
     }
 
@@ -164,6 +168,10 @@ impl Records for OpenCodeStore {
                 self.enter_message(row, &mut line);
             }
             "part" => self.part(row, &mut line),
+            "session_message" => {
+                self.leave_message(&mut line);
+                self.second_message(row, &mut line);
+            }
             table => self.unknown_types.note(&format!("table {table:?}"), &mut line),
         }
     }
@@ -218,7 +226,8 @@ impl OpenCodeStore {
                 let mut assistant = Assistant::read(data);
                 assistant.completed = completed.and_then(parts::time);
                 assistant.created = created.map(|created| String::from(created.source())).unwrap_or_default();
-                self.name_model(&assistant, &agent, line);
+                line.agent = agent.clone();
+                self.name_model(&assistant, line);
                 Body::Assistant(Box::new(assistant))
             }
             role => {
@@ -228,8 +237,8 @@ impl OpenCodeStore {
         self.message = Some(Message { id, agent, span: line.span, at: created.and_then(parts::time), body });
     }
 
-    fn name_model(&mut self, assistant: &Assistant, agent: &Agent, line: &mut Saying<'_>) {
-        if agent.is_main() && assistant.model.is_some() && self.model != assistant.model {
+    fn name_model(&mut self, assistant: &Assistant, line: &mut Saying<'_>) {
+        if line.agent.is_main() && assistant.model.is_some() && self.model != assistant.model {
             self.model.clone_from(&assistant.model);
             line.out.push(Observation::Receipt(Receipt {
                 provider: Some(Provider::OpenCode),
@@ -361,20 +370,23 @@ fn add_text(texts: &mut String, part: Json<'_>) {
     texts.push_str(&text);
 }
 
+/// Returns the name of a model, which that of its provider belongs to.
+fn model_name(provider: Option<Json<'_>>, model: Option<Json<'_>>) -> Option<String> {
+    match [provider, model].map(|field| field.and_then(Json::name)) {
+        [Some(provider), Some(model)] => Some(format!("{provider}/{model}")),
+        [_, model] => model,
+    }
+}
+
 impl Assistant {
     fn read(data: Option<Json<'_>>) -> Self {
         let [model, provider, cost, tokens, finish, error] = data
             .map(|data| data.fields(["modelID", "providerID", "cost", "tokens", "finish", "error"]))
             .unwrap_or_default();
-        let [model, provider] = [model, provider].map(|field| field.and_then(Json::name));
-        let model = match (provider, model) {
-            (Some(provider), Some(model)) => Some(format!("{provider}/{model}")),
-            (_, model) => model,
-        };
         let mut spent = Spent::read(tokens, cost);
         spent.lessen();
         Self {
-            model,
+            model: model_name(provider, model),
             created: String::new(),
             completed: None,
             finish: finish.and_then(Json::name),
@@ -397,7 +409,7 @@ impl Assistant {
             figure(report.cache_write_tokens),
             figure(report.output_tokens),
             report.reported_cost_usd.map(|cost| format!("{cost}")).unwrap_or_default(),
-            self.steps_ended,
+            self.steps_ended.max(1),
         )
     }
 

@@ -211,3 +211,38 @@ fn a_root_whose_parent_is_not_there_says_whose_child_it_is() {
     assert_eq!(receipt.agent_version.as_deref(), Some("1.2.3"));
     assert_eq!(events(&observations), []);
 }
+
+fn second(id: &str, kind: &str, data: &str) -> String {
+    format!(
+        r#"{{"table":"session_message","row":{{"id":"{id}","session_id":"r","type":"{kind}","time_created":1700000000500,"data":{data}}}}}"#
+    )
+}
+
+#[test]
+fn a_message_of_version_two_is_whole_and_one_request() {
+    let reply = r#"{"model":{"id":"m","providerID":"p"},"time":{"created":1700000000500,"completed":1700000000900},"finish":"stop","cost":0.001,"tokens":{"input":10,"output":5,"reasoning":2,"cache":{"read":100,"write":20}},"content":[{"type":"text","text":"done"},{"type":"tool","id":"c1","name":"bash","state":{"status":"completed","input":{},"output":"x"}}]}"#;
+    let rows = [
+        session("r", "null"),
+        second("m1", "user", r#"{"text":"go"}"#),
+        second("m2", "assistant", reply),
+        second("m3", "synthetic", r#"{"text":"not asked"}"#),
+        second("m4", "model-switched", "{}"),
+        second("m5", "compaction", "{}"),
+        second("m6", "dance", "{}"),
+        second("m7", "user", "7"),
+    ];
+    let observations = read_store(lines(&rows.each_ref().map(String::as_str)));
+    assert_eq!(prompts(&observations), [Some("go")]);
+    let recorded = record(&observations);
+    let totals = recorded.totals();
+    assert_eq!((classes(&totals), totals.quality, totals.requests), (ONE, Quality::Exact, Some(1)));
+    assert_eq!((recorded.output(0), recorded.outcomes.as_slice()), (Some("done"), &[Outcome::Completed][..]));
+    assert_eq!(events(&observations).len(), 3);
+    let kinds: Vec<_> = notes(&observations).into_iter().map(|(_, kind)| kind).collect();
+    assert_eq!(kinds, [NoteKind::UnknownType, NoteKind::BadLine]);
+    // It is the same request as the one step of a message that was copied from the first table.
+    let rows = [session("r", "null"), assistant("a", "r", ""), part("a", "r", "p1", STEP)];
+    let of_first = read_store(lines(&rows.each_ref().map(String::as_str)));
+    assert_eq!(usage(&of_first)[0].request_key, usage(&observations)[0].request_key);
+    assert_eq!(usage(&observations)[0].model.as_deref(), Some("p/m"));
+}
