@@ -14,7 +14,7 @@ use crate::{
     observation::{Note, NoteKind, Observation},
     opencode::{run::OpenCodeRun, store::OpenCodeStore},
     recognise::SessionStart,
-    record::{Found, read_broken, text_of},
+    record::{Found, read_broken, text_of, text_of_long},
     source::{Checkpoint, Detail, SourceFormat},
 };
 
@@ -209,9 +209,13 @@ struct JsonLines<R> {
 impl<R: Records> JsonLines<R> {
     fn line(rules: &mut R, line: Line<'_>, out: &mut Vec<Observation>) {
         match line {
-            Line::TooLong { offset, len } => {
-                let detail = alloc::format!("{len} bytes");
-                out.push(Observation::Note(Note { offset, kind: NoteKind::LineTooLong, detail }));
+            Line::TooLong(line) => {
+                let detail = alloc::format!("{} bytes", line.len);
+                out.push(Observation::Note(Note { offset: line.offset, kind: NoteKind::LineTooLong, detail }));
+                if let Some(text) = text_of_long(&line) {
+                    // What is no object tells nothing.
+                    let _: Result<(), _> = rules.line(&text, line.span(), out);
+                }
             }
             Line::Whole(line) => {
                 let text = text_of(line, &mut |note| out.push(Observation::Note(note)));

@@ -120,7 +120,7 @@ pub enum NoteKind {
     BadLine,
     /// A line holds more than one object, or parts of one; the whole ones were read.
     Salvaged,
-    /// A line is longer than [`MAX_LINE`](crate::MAX_LINE) and was skipped.
+    /// A line is longer than [`MAX_LINE`](crate::MAX_LINE); what its beginning and its end tell was read.
     LineTooLong,
     /// The last line was cut before it was whole.
     IncompleteTail,

@@ -187,7 +187,7 @@ impl StreamRecogniser {
                 return;
             }
             match line {
-                Line::TooLong { .. } => *foreign += 1,
+                Line::TooLong(_) => *foreign += 1,
                 Line::Whole(line) => {
                     *left = left.saturating_sub(line.bytes.len());
                     if let Ok(text) = str::from_utf8(line.bytes)

@@ -6,8 +6,9 @@ use memchr::memmem;
 use trace_model::span::ByteSpan;
 
 use crate::{
+    cut::joined,
     json::Json,
-    lines::{WholeLine, count, span},
+    lines::{LongLine, WholeLine, count, span},
     observation::{Note, NoteKind},
 };
 
@@ -53,6 +54,15 @@ pub(crate) fn text_of<'a>(line: WholeLine<'a>, each: &mut dyn FnMut(Note)) -> Co
         }
         None => text,
     }
+}
+
+/// Returns what the edges of a line tell that is too long, as the text of an object; `None` where that is nothing.
+///
+/// A line is so long because of one text, or one list. All else of it is in the edges: who, when, and the usage.
+pub(crate) fn text_of_long(line: &LongLine<'_>) -> Option<String> {
+    let [beginning, end] = [line.beginning, line.end].map(String::from_utf8_lossy);
+    let text = joined(&beginning, &end)?;
+    Some(without_lone_surrogates(&text).map_or(text, |(repaired, _)| repaired))
 }
 
 /// Reads a line that is no object: calls `each` for what could be saved, and for one note.

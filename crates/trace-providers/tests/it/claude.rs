@@ -4,6 +4,8 @@ mod messy;
 mod recordings;
 mod rules;
 mod transcripts;
+mod transcripts_messy;
+mod transcripts_rules;
 
 use trace_model::words::Provider;
 use trace_providers::{Observation, recognise::SessionStart};
