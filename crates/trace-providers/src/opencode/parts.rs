@@ -25,7 +25,23 @@ use trace_model::{
     usage::Agent,
 };
 
-use crate::{json::Json, observation::AgentSeen, saying::Saying};
+use crate::{json::Json, observation::AgentSeen, saying::Saying, source::Detail};
+
+/// The types of parts that are known.
+const TYPES: [&str; 12] = [
+    "text",
+    "reasoning",
+    "tool",
+    "retry",
+    "compaction",
+    "step-start",
+    "step-finish",
+    "snapshot",
+    "patch",
+    "file",
+    "agent",
+    "subtask",
+];
 
 /// Returns the time that is so many milliseconds after 1970 began.
 pub(super) fn time(millis: Json<'_>) -> Option<Timestamp> {
@@ -45,13 +61,18 @@ fn words(json: Json<'_>) -> String {
     json.text().map_or_else(|| String::from(json.source()), Cow::into_owned)
 }
 
-/// Tells of a part, if it is a step of the exchange. `id` is the part's; `false` means that its type is not known.
-pub(super) fn tell(id: &str, part: Json<'_>, line: &mut Saying<'_>) -> bool {
+/// Tells of a part, if it is a step of the exchange and that is wanted. `id` is the part's; `false` means that its type is
+/// not known.
+pub(super) fn tell(id: &str, part: Json<'_>, detail: Detail, line: &mut Saying<'_>) -> bool {
+    let [kind, text] = part.fields(["type", "text"]).map(|field| field.and_then(Json::text));
+    let kind = kind.unwrap_or_default();
+    if detail == Detail::Usage {
+        return TYPES.contains(&&*kind);
+    }
     let id = String::from(id);
     let completed = |item| ConversationEvent::ItemCompleted { turn_id: None, item };
-    let [kind, text] = part.fields(["type", "text"]).map(|field| field.and_then(Json::text));
     let text = text.unwrap_or_default().into_owned();
-    match kind.as_deref().unwrap_or_default() {
+    match &*kind {
         "text" => line.event(completed(Item::Message { id, text, phase: None })),
         "reasoning" => line.event(completed(Item::Thought { id, text })),
         "tool" => line.event(tool(id, part)),
@@ -60,8 +81,7 @@ pub(super) fn tell(id: &str, part: Json<'_>, line: &mut Saying<'_>) -> bool {
             line.event(ConversationEvent::Error { code: String::from("retry"), message });
         }
         "compaction" => line.compaction(id, None),
-        "step-start" | "step-finish" | "snapshot" | "patch" | "file" | "agent" | "subtask" => {}
-        _ => return false,
+        kind => return TYPES.contains(&kind),
     }
     true
 }

@@ -190,12 +190,9 @@ impl OpenCodeRun {
             line.out.push(Observation::Agent(agent));
             line.usage(self.doubts.tell(&Agent::Main, line.at));
         }
-        if self.detail == Detail::Everything {
-            let id = part.field("id").and_then(Json::name).unwrap_or_default();
-            if !parts::tell(&id, part, line) {
-                let kind = part.field("type").and_then(Json::name).unwrap_or_default();
-                self.unknown_types.note(&format!("part {kind:?}"), line);
-            }
+        let [id, kind] = part.fields(["id", "type"]).map(|field| field.and_then(Json::name).unwrap_or_default());
+        if !parts::tell(&id, part, self.detail, line) {
+            self.unknown_types.note(&format!("part {kind:?}"), line);
         }
     }
 

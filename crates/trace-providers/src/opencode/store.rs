@@ -334,8 +334,7 @@ impl OpenCodeStore {
             }
             kind => {
                 line.out.extend(parts::subagent(part, &line.agent).map(Observation::Agent));
-                let is_known = self.detail == Detail::Usage || parts::tell(&id, part, line);
-                if !is_known {
+                if !parts::tell(&id, part, self.detail, line) {
                     self.unknown_types.note(&format!("part {:?}", kind.unwrap_or_default()), line);
                 }
             }

@@ -62,7 +62,7 @@ impl OpenCodeStore {
         let mut number = 0_u64;
         content.for_each_element(|part| {
             line.out.extend(parts::subagent(part, &line.agent).map(Observation::Agent));
-            let is_known = self.detail == Detail::Usage || parts::tell(&format!("{id}:{number}"), part, line);
+            let is_known = parts::tell(&format!("{id}:{number}"), part, self.detail, line);
             number += 1;
             if !is_known {
                 let kind = part.field("type").and_then(Json::name).unwrap_or_default();
