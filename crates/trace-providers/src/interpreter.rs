@@ -95,11 +95,11 @@ impl Format {
             layout: Layout::Lines,
             is_record: R::is_record,
             session_id: R::session_id,
-            interpreter: Some(|start| Box::new(JsonLines { lines: LineSplitter::default(), rules: R::new(start) })),
-            reader: |detail| Box::new(JsonLines { lines: LineSplitter::default(), rules: R::reader(detail) }),
+            interpreter: Some(|start| Box::new(JsonLines::new(Detail::Everything, R::new(start)))),
+            reader: |detail| Box::new(JsonLines::new(detail, R::reader(detail))),
             resume: |detail, checkpoint| {
-                let rules = R::resume(detail, &checkpoint.state)?;
-                Some(Box::new(JsonLines { lines: LineSplitter::starting_at(checkpoint.offset), rules }))
+                let lines = LineSplitter::starting_at(checkpoint.offset);
+                Some(Box::new(JsonLines { lines, detail, rules: R::resume(detail, &checkpoint.state)? }))
             },
         }
     }
@@ -203,10 +203,23 @@ pub(crate) trait Records: fmt::Debug + Send {
 #[derive(Debug)]
 struct JsonLines<R> {
     lines: LineSplitter,
+    detail: Detail,
     rules: R,
 }
 
 impl<R: Records> JsonLines<R> {
+    fn new(detail: Detail, rules: R) -> Self {
+        Self { lines: LineSplitter::default(), detail, rules }
+    }
+
+    /// Takes back the events that were added from that place on, if none are wanted. Rules that are slow because of
+    /// them make none; the others need not know.
+    fn keep_to_detail(&self, from: usize, out: &mut Vec<Observation>) {
+        if self.detail == Detail::Usage {
+            out.extract_if(from.., |seen| matches!(seen, Observation::Event(_))).for_each(drop);
+        }
+    }
+
     fn line(rules: &mut R, line: Line<'_>, out: &mut Vec<Observation>) {
         match line {
             Line::TooLong(line) => {
@@ -232,14 +245,16 @@ impl<R: Records> JsonLines<R> {
 
 impl<R: Records> Interpreter for JsonLines<R> {
     fn push(&mut self, bytes: &[u8], out: &mut Vec<Observation>) {
-        let rules = &mut self.rules;
+        let (from, rules) = (out.len(), &mut self.rules);
         self.lines.push(bytes, &mut |line| Self::line(rules, line, out));
+        self.keep_to_detail(from, out);
     }
 
     fn finish(&mut self, out: &mut Vec<Observation>) {
-        let rules = &mut self.rules;
+        let (from, rules) = (out.len(), &mut self.rules);
         self.lines.finish(&mut |line| Self::line(rules, line, out));
         rules.finish(out);
+        self.keep_to_detail(from, out);
     }
 
     fn checkpoint(&self) -> Option<Checkpoint> {

@@ -31,6 +31,7 @@ parts! {
         pub(super) uuid: Option<Json<'a>> = "uuid",
         pub(super) parent: Option<Json<'a>> = "parentUuid",
         pub(super) session: Option<Json<'a>> = "sessionId",
+        pub(super) forked_from: ForkFacts<'a> = "forkedFrom",
         pub(super) at: Option<Json<'a>> = "timestamp",
         pub(super) cwd: Option<Json<'a>> = "cwd",
         pub(super) version: Option<Json<'a>> = "version",
@@ -39,17 +40,43 @@ parts! {
         /// What kind of agent wrote it.
         pub(super) agent_kind: Option<Json<'a>> = "attributionAgent",
         pub(super) request_id: Option<Json<'a>> = "requestId",
+        /// What the line's reply cost, in old versions.
+        pub(super) cost: Option<Json<'a>> = "costUSD",
+        /// How long a turn took.
+        pub(super) duration: Option<Json<'a>> = "durationMs",
         pub(super) message: MessageFacts<'a> = "message",
         pub(super) tool_result: ToolResultFacts<'a> = "toolUseResult",
         pub(super) is_meta: Option<Json<'a>> = "isMeta",
         pub(super) is_compact_summary: Option<Json<'a>> = "isCompactSummary",
         pub(super) is_for_transcript_only: Option<Json<'a>> = "isVisibleInTranscriptOnly",
+        pub(super) origin: OriginFacts<'a> = "origin",
         pub(super) error: Option<Json<'a>> = "error",
         pub(super) is_api_error: Option<Json<'a>> = "isApiErrorMessage",
         /// The tool call that a `progress` line belongs to.
         pub(super) parent_call: Option<Json<'a>> = "parentToolUseID",
         pub(super) progress: ProgressFacts<'a> = "data",
         pub(super) attachment: AttachmentFacts<'a> = "attachment",
+    }
+}
+
+parts! {
+    /// Where a copied line was copied from.
+    pub(super) struct ForkFacts<'a> {
+        pub(super) session: Option<Json<'a>> = "sessionId",
+    }
+}
+
+parts! {
+    /// Who wrote a prompt.
+    pub(super) struct OriginFacts<'a> {
+        kind: Option<Json<'a>> = "kind",
+    }
+}
+
+impl OriginFacts<'_> {
+    /// Tells whether it is said that no person did.
+    pub(super) fn is_no_person(&self) -> bool {
+        self.kind.and_then(Json::text).is_some_and(|kind| kind != "human")
     }
 }
 
@@ -87,6 +114,8 @@ parts! {
         pub(super) kind: Option<Json<'a>> = "type",
         pub(super) prompt: Option<Json<'a>> = "prompt",
         pub(super) mode: Option<Json<'a>> = "commandMode",
+        pub(super) is_meta: Option<Json<'a>> = "isMeta",
+        pub(super) origin: OriginFacts<'a> = "origin",
     }
 }
 

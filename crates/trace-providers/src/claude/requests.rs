@@ -7,12 +7,14 @@
 //!   has the true output; the versions that never write the true one write no `stop_reason` either (measured: the
 //!   `two-session-ids` and `subagent-dir` samples). So a reply with such a line is exact, any other a lower bound.
 //! * A reply without a single figure is no record, but a note (measured: the last reply of the `two-session-ids` sample).
+//! * Old versions wrote what a reply cost, `costUSD`, on its lines (ryoppippi/ccusage reads it).
 //! * What the parent is told about a subagent, `toolUseResult.usage` and `totalTokens`, is in the subagent's own lines.
 
 use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 use trace_model::{
+    money::NanoUsd,
     timestamp::Timestamp,
     usage::{Agent, UsageReport},
 };
@@ -40,6 +42,7 @@ struct Request {
     model: Option<String>,
     at: Option<Timestamp>,
     usage: Usage,
+    cost: Option<NanoUsd>,
     is_whole: bool,
     /// How many blocks of content there were.
     blocks: u64,
@@ -53,6 +56,7 @@ pub(super) struct ReplyLine<'a> {
     pub(super) agent: &'a Agent,
     pub(super) at: Option<Timestamp>,
     pub(super) usage: Usage,
+    pub(super) cost: Option<NanoUsd>,
     /// Whether the reply was whole when the line was written.
     pub(super) is_whole: bool,
 }
@@ -67,11 +71,12 @@ impl Requests {
     pub(super) fn line(&mut self, line: &ReplyLine<'_>) -> Option<UsageReport> {
         if let Some(request) = self.0.get_mut(line.id) {
             let joined = request.usage.join(line.usage, Option::max);
+            let cost = request.cost.max(line.cost);
             let is_whole = request.is_whole || line.is_whole;
-            if joined == request.usage && is_whole == request.is_whole {
+            if (joined, cost, is_whole) == (request.usage, request.cost, request.is_whole) {
                 return None;
             }
-            (request.usage, request.is_whole) = (joined, is_whole);
+            (request.usage, request.cost, request.is_whole) = (joined, cost, is_whole);
             return request.report(line.id);
         }
         let request = Request {
@@ -79,6 +84,7 @@ impl Requests {
             model: line.model.map(String::from),
             at: line.at,
             usage: line.usage,
+            cost: line.cost,
             is_whole: line.is_whole,
             blocks: 0,
         };
@@ -106,6 +112,7 @@ impl Request {
             agent: self.agent.clone(),
             model: self.model.clone(),
             observed_at: self.at,
+            reported_cost_usd: self.cost,
             ..self.usage.report(id, self.is_whole)
         })
     }

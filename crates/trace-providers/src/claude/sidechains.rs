@@ -28,6 +28,9 @@ use crate::{
 /// How many calls, lines and subagents are remembered. Some dozens of subagents work at a time.
 const REMEMBERED: usize = 256;
 
+/// The longest names of a call that are remembered, in bytes. Real ones have some dozens.
+const MAX_NAMES: usize = 1 << 10;
+
 /// The subagents of a session, and what is known of each.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Sidechains {
@@ -69,11 +72,15 @@ impl Sidechains {
         if !line.is_sidechain.is_some_and(Json::is_true) {
             return (Agent::Main, None);
         }
-        // The first line of a subagent is its prompt.
-        let is_prompt = line.parent.is_none() && line.kind.and_then(Json::text).is_some_and(|kind| kind == "user");
-        let prompt = is_prompt.then(|| line.message.content.to_text()).filter(|prompt| !prompt.is_empty());
         // A subagent of that name could not be told from the main agent.
         let id = line.agent_id.and_then(Json::name).filter(|id| id != "main");
+        // The first text that is put to a subagent is its prompt.
+        let is_first = match &id {
+            Some(id) => !self.told.get(id).is_some_and(|[_, _, prompt, _]| *prompt),
+            None => line.parent.is_none(),
+        };
+        let is_prompt = is_first && line.kind.and_then(Json::text).is_some_and(|kind| kind == "user");
+        let prompt = is_prompt.then(|| line.message.content.to_text()).filter(|prompt| !prompt.is_empty());
         let (id, call) = match id {
             Some(id) => (id, None),
             None => self.inline(line, prompt.as_deref()),
@@ -120,10 +127,13 @@ impl Sidechains {
     /// Takes a call that starts a subagent.
     pub(super) fn called(&mut self, call: &AgentCall<'_>, by: &Agent) {
         let (Some(id), Some(prompt)) = (call.id.name(), call.prompt.text()) else { return };
+        let kind = call.kind.and_then(Json::name);
+        if id.len() + kind.as_ref().map_or(0, String::len) > MAX_NAMES {
+            return;
+        }
         if self.calls.len() == REMEMBERED {
             self.calls.pop_front();
         }
-        let kind = call.kind.and_then(Json::name);
         self.calls.push_back(Call { id, by: by.clone(), kind, prompt: Sha256Hex::of(prompt.as_bytes()) });
     }
 

@@ -86,10 +86,12 @@ impl Records for ClaudeStream {
         None
     }
 
-    /// A line has one of the types and names its session.
+    /// A line has one of the types and names its session. Those of some transcripts do so, too, and have more.
     fn is_record(json: Json<'_>) -> bool {
-        let [kind, session] = json.fields(["type", "session_id"]);
-        kind.and_then(Json::text).is_some_and(|kind| TYPES.contains(&&*kind)) && session.and_then(Json::name).is_some()
+        let [kind, session, is_sidechain] = json.fields(["type", "session_id", "isSidechain"]);
+        kind.and_then(Json::text).is_some_and(|kind| TYPES.contains(&&*kind))
+            && session.and_then(Json::name).is_some()
+            && is_sidechain.is_none()
     }
 
     /// An `init` tells it.

@@ -7,13 +7,14 @@
 //!
 //! | line | what becomes of it | where |
 //! |---|---|---|
-//! | any | the session, its folder, the version | here |
+//! | any | the session, its folder, the version; `forkedFrom` on copied lines: the session that it is a fork of | here |
 //! | `assistant` | items; the usage of its reply; the end of a turn | [`requests`](super::requests), [`turns`](super::turns) |
 //! | `assistant` of the model `<synthetic>` | a note; an error, which the turn ends with (Piebald-AI/splitrail#1) | here |
 //! | `user` | a prompt, the results of tools, an interruption | [`turns`](super::turns) |
 //! | any with `isSidechain` | it is a subagent's | [`sidechains`](super::sidechains) |
 //! | `progress`, `user` with `toolUseResult.agentId` | which call started a subagent; never its usage | [`sidechains`](super::sidechains) |
 //! | `attachment`/`queued_command` | a prompt | [`turns`](super::turns) |
+//! | `system`/`turn_duration` | how long a turn took | [`turns`](super::turns) |
 //! | `system`/`compact_boundary` | an item; usage before it still counts | here |
 //! | the other types of [`TYPES`] | nothing: they are no part of the exchange and cost nothing of their own |
 //! | an unknown type | a note | here |
@@ -97,9 +98,10 @@ struct Memory {
 }
 
 /// What was told of the session.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Session {
     id: String,
+    parent: Option<String>,
     cwd: Option<String>,
     at: Option<Timestamp>,
 }
@@ -177,7 +179,7 @@ impl ClaudeTranscript {
             "assistant" => self.assistant(facts, json, &mut line),
             "user" => self.user(facts, json, &mut line),
             "attachment" => self.attachment(facts, &mut line),
-            "system" => system(facts, json, &mut line),
+            "system" => self.system(facts, json, &mut line),
             kind if TYPES.contains(&kind) => {}
             kind => memory.unknown_types.note(kind, &mut line),
         }
@@ -190,15 +192,17 @@ impl ClaudeTranscript {
         let is_new = session.id != *id;
         if is_new {
             turns.ended(out);
-            *session = Session { id: String::from(&*id), cwd: None, at: None };
+            *session = Session { id: String::from(&*id), ..Session::default() };
         }
+        let parent = facts.forked_from.session.filter(|_| session.parent.is_none()).and_then(Json::name);
         let cwd = facts.cwd.filter(|_| session.cwd.is_none()).and_then(Json::name);
         let at = at.filter(|_| session.at.is_none());
-        if is_new || cwd.is_some() || at.is_some() {
+        if is_new || parent.is_some() || cwd.is_some() || at.is_some() {
+            session.parent = session.parent.take().or(parent);
             session.cwd = session.cwd.take().or(cwd);
             session.at = session.at.or(at);
-            let seen = SessionSeen { id: session.id.clone(), parent: None, cwd: session.cwd.clone(), at: session.at };
-            out.push(Observation::Session(seen));
+            let Session { id, parent, cwd, at } = session.clone();
+            out.push(Observation::Session(SessionSeen { id, parent, cwd, at }));
         }
         let version = facts.version.and_then(Json::text).filter(|version| !version.is_empty());
         let is_other_version =
@@ -259,7 +263,9 @@ impl ClaudeTranscript {
                 line.note(NoteKind::ReplyWithoutUsage, id);
             }
             let (agent, is_whole) = (&line.agent, message.stop_reason.is_some());
-            self.memory.requests.line(&ReplyLine { id, model: model.as_deref(), agent, at: line.at, usage, is_whole })
+            let cost = facts.cost.and_then(|cost| cost.source().parse().ok());
+            let model = model.as_deref();
+            self.memory.requests.line(&ReplyLine { id, model, agent, at: line.at, usage, cost, is_whole })
         });
         if id.is_none() && !usage.is_unknown() {
             line.note(NoteKind::UsageWithoutKey, "a reply without an id");
@@ -298,7 +304,7 @@ impl ClaudeTranscript {
         let content = &facts.message.content;
         if line.agent.is_main() {
             let user = UserLine {
-                is_flagged: flags.into_iter().flatten().any(Json::is_true),
+                is_flagged: flags.into_iter().flatten().any(Json::is_true) || facts.origin.is_no_person(),
                 has_results: content.has_results,
                 has_media: content.has_media,
                 text: content.to_text(),
@@ -321,22 +327,28 @@ impl ClaudeTranscript {
     fn attachment(&mut self, facts: &LineFacts<'_>, line: &mut Saying<'_>) {
         let attachment = &facts.attachment;
         let is = |field: Option<Json<'_>>, word: &str| field.and_then(Json::text).is_some_and(|text| text == word);
-        // Other modes bring what Claude Code itself has to say, such as that a task in the background is done.
-        let is_prompt = attachment.mode.is_none() || is(attachment.mode, "prompt");
+        // Others bring what Claude Code itself or another agent has to say, such as that a task in the background is done.
+        let is_prompt = (attachment.mode.is_none() || is(attachment.mode, "prompt"))
+            && !attachment.is_meta.is_some_and(Json::is_true)
+            && !attachment.origin.is_no_person();
         if line.agent.is_main() && is(attachment.kind, "queued_command") && is_prompt {
             let text = attachment.prompt.map(words).filter(|text| !text.is_empty());
             self.memory.turns.prompt(text, line.at, line.span, line.out);
         }
     }
-}
 
-/// Takes a line of the type `system`.
-fn system(facts: &LineFacts<'_>, json: Option<Json<'_>>, line: &mut Saying<'_>) {
-    let is_compaction = facts.subtype.and_then(Json::text).is_some_and(|subtype| subtype == "compact_boundary");
-    if let Some(json) = json
-        && is_compaction
-    {
-        let id = facts.uuid.and_then(Json::name).unwrap_or_default();
-        line.compaction(id, json.field("compactMetadata").map(Json::source));
+    fn system(&mut self, facts: &LineFacts<'_>, json: Option<Json<'_>>, line: &mut Saying<'_>) {
+        match facts.subtype.and_then(Json::text).as_deref() {
+            Some("turn_duration") if line.agent.is_main() => {
+                self.memory.turns.took(facts.duration.and_then(Json::number));
+            }
+            Some("compact_boundary") => {
+                if let Some(json) = json {
+                    let id = facts.uuid.and_then(Json::name).unwrap_or_default();
+                    line.compaction(id, json.field("compactMetadata").map(Json::source));
+                }
+            }
+            _ => {}
+        }
     }
 }

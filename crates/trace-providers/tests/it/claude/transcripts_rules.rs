@@ -7,7 +7,9 @@ use trace_model::{
     usage::Agent,
     words::Quality,
 };
-use trace_providers::{AgentSeen, Detail, NoteKind, Observation, SourceFormat};
+use trace_providers::{
+    AgentSeen, Detail, NoteKind, Observation, SourceFormat, reader_for, recognise::recognise_source,
+};
 
 use crate::support::{events, lines, notes, prompts, read, usage};
 
@@ -54,7 +56,12 @@ fn only_what_a_person_asked_is_a_prompt() {
             json!({"type": "attachment", "attachment": {"type": "queued_command", "prompt": mode, "commandMode": mode}}),
         )
     };
+    let by = |kind: &str| line(json!({"type": "user", "message": {"content": "by"}, "origin": {"kind": kind}}));
+    let of_agent = line(json!({"type": "attachment",
+        "attachment": {"type": "queued_command", "prompt": "x", "commandMode": "prompt", "isMeta": true}}));
     let observations = observe(&[
+        &by("task-notification"),
+        &of_agent,
         &asked(&json!("one")),
         &asked(&json!([{"type": "tool_result", "tool_use_id": "t", "content": "x"}])),
         &flagged("isMeta"),
@@ -70,8 +77,9 @@ fn only_what_a_person_asked_is_a_prompt() {
         &asked(&json!([{"type": "image", "source": {}}])),
         &queued("prompt"),
         &queued("task-notification"),
+        &by("human"),
     ]);
-    assert_eq!(prompts(&observations), [Some("one"), Some("two"), None, Some("prompt")]);
+    assert_eq!(prompts(&observations), [Some("one"), Some("two"), None, Some("prompt"), Some("by")]);
 }
 
 #[test]
@@ -124,6 +132,34 @@ fn a_turn_ends_as_its_last_line_shows_and_once() {
 }
 
 #[test]
+fn how_long_a_turn_took_is_told_with_its_end() {
+    let done = answered("1", Some("end_turn"), &json!([{"type": "text", "text": "done"}]));
+    let took = line(json!({"type": "system", "subtype": "turn_duration", "durationMs": 59_902}));
+    let durations = observe(&[&took, &done, &took]).into_iter().filter_map(|seen| match seen {
+        Observation::Result { duration_secs, .. } => Some(duration_secs),
+        _ => None,
+    });
+    assert_eq!(durations.collect::<Vec<_>>(), [Some(59.902)]);
+}
+
+#[test]
+fn a_fork_knows_the_session_that_its_lines_were_copied_from() {
+    let copied = line(json!({"type": "user", "message": {"content": "go"}, "cwd": "/work",
+        "forkedFrom": {"sessionId": "origin", "messageUuid": "m"}}));
+    let observations = observe(&[&copied, &asked(&json!("on"))]);
+    let sessions: Vec<_> = observations
+        .iter()
+        .filter_map(|seen| match seen {
+            Observation::Session(session) => {
+                Some((session.id.as_str(), session.parent.as_deref(), session.cwd.as_deref()))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(sessions, [("s", Some("origin"), Some("/work"))]);
+}
+
+#[test]
 fn the_turn_of_a_session_ends_before_the_next_session_begins() {
     let done = answered("1", Some("end_turn"), &json!([{"type": "text", "text": "done"}]));
     let other = done.replace(r#""sessionId":"s""#, r#""sessionId":"z""#);
@@ -160,6 +196,39 @@ fn a_reply_is_what_its_largest_line_says() {
     assert_eq!((last.output_tokens, last.quality), (Some(310), Quality::Exact));
     assert_eq!((last.cache_write_5m_tokens, last.cache_write_1h_tokens), (Some(7), Some(2)));
     assert_eq!(last.context_tokens, Some(13), "what the request sent: new, written and read");
+}
+
+#[test]
+fn what_an_old_version_says_that_a_reply_cost_is_kept() {
+    let reply = answered("1", None, &json!([])).replacen('{', r#"{"costUSD":0.0213,"#, 1);
+    let observations = observe(&[&reply, &reply]);
+    let [report] = usage(&observations)[..] else { panic!("{observations:?}") };
+    assert_eq!(report.reported_cost_usd, Some("0.0213".parse().unwrap()));
+}
+
+#[test]
+fn a_checkpoint_stays_small_however_long_the_file_is() {
+    let mut reader = reader_for(SourceFormat::ClaudeTranscript, Detail::Usage).unwrap();
+    let mut observations = Vec::new();
+    for number in 0..20_000 {
+        let call = json!({"type": "tool_use", "id": format!("call_{number}"), "name": "Task", "input": {"prompt": "x".repeat(500)}});
+        let of_agent = answered(&format!("s{number}"), None, &json!([]))
+            .replace(r#""isSidechain":false"#, r#""isSidechain":true"#);
+        let of_agent = of_agent.replacen('{', &format!(r#"{{"agentId":"agent_{number}","#), 1);
+        let lines = [
+            asked(&json!("go")),
+            answered(&format!("m{number}"), None, &json!([call])),
+            of_agent,
+            line(json!({"type": number.to_string()})),
+        ];
+        for line in lines {
+            reader.push(line.as_bytes(), &mut observations);
+            reader.push(b"\n", &mut observations);
+        }
+        observations.clear();
+    }
+    let state = reader.checkpoint().unwrap().state;
+    assert!(state.len() < 256 << 10, "{} bytes", state.len());
 }
 
 #[test]
@@ -279,4 +348,26 @@ fn an_error_is_told_with_its_kind_and_its_words() {
         ConversationEvent::Error { code: String::from("rate_limit"), message: String::from("usage limit reached") };
     assert_eq!(events(&observations), [(Agent::Main, expected)]);
     assert!(observations.iter().any(|seen| matches!(seen, Observation::Result { status: Outcome::Failed, .. })));
+}
+
+#[test]
+fn a_transcript_is_told_from_a_stream_even_if_it_names_its_session_as_a_stream_does() {
+    let both = line(json!({"type": "user", "session_id": "s", "message": {"content": "go"}}));
+    let summary = json!({"type": "summary", "summary": "x", "leafUuid": "u"}).to_string();
+    let snapshot = json!({"type": "file-history-snapshot", "messageId": "m", "snapshot": {}}).to_string();
+    let stream = json!({"type": "user", "session_id": "s", "message": {"content": "go"}}).to_string();
+    // The first line of a file may be longer than what is looked at, and name its session behind that.
+    let long = json!({"isSidechain": false, "a": 1, "message": {"content": "x".repeat(2 << 20)}, "sessionId": "s"})
+        .to_string();
+    let long = long.replacen('{', r#"{"type":"user","#, 1);
+    for (source, expected) in [
+        (both, Some(SourceFormat::ClaudeTranscript)),
+        (summary, Some(SourceFormat::ClaudeTranscript)),
+        (snapshot, Some(SourceFormat::ClaudeTranscript)),
+        (long, Some(SourceFormat::ClaudeTranscript)),
+        (stream, Some(SourceFormat::ClaudeStream)),
+        (json!({"type": "user", "message": {"content": "go"}}).to_string(), None),
+    ] {
+        assert_eq!(recognise_source(source.as_bytes()), expected, "{}", &source[..source.len().min(200)]);
+    }
 }
