@@ -140,8 +140,8 @@ pub enum NoteKind {
     SyntheticReply,
     /// A running total is less than what its requests add up to; the requests count, and their sum is no exact one.
     TotalBelowRequests,
-    /// The file of a fork does not show which of its lines are copies of its parent's. They are counted under the oldest
-    /// session that it names: once with the parent's own, where that is read, too.
+    /// The file of a fork does not show which of its lines are copies of its parent's. They are counted under the
+    /// oldest session that it names: once with the parent's own, where that is read, too.
     UnresolvedFork,
 }
 

@@ -2,14 +2,14 @@
 //!
 //! | line | what becomes of it |
 //! |---|---|
-//! | `task_started` | a turn of the client; one that needs no prompt, such as a compaction, is told at its first usage, item or end |
+//! | `task_started` | a turn of the client; one without a prompt, such as a compaction, is told at its first usage or end |
 //! | `user_message`, a `UserMessage` | a prompt; where a client writes both, they are one |
 //! | `task_complete` | the end; a failure if it has an error, or if an `error` was the last that came of the turn |
 //! | `turn_aborted` | the end: interrupted |
 //! | `error` | the end, if the turn shows no other one before the next prompt |
 //!
-//! Clients before about October 2025 write no end. A turn that failed or was interrupted may have had a request that was
-//! broken off, whose usage is nowhere: a record without figures says so.
+//! Clients before about October 2025 write no end. A turn that failed or was interrupted may have had a request that
+//! was broken off, whose usage is nowhere: a record without figures says so.
 
 use alloc::{
     format,
