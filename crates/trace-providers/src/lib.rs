@@ -7,7 +7,7 @@
 //!
 //! * bytes to lines to JSON objects, the same for every provider that prints one object a line;
 //! * a provider's rules: what each of its objects means, in a folder of its own with the sources of each rule:
-//!   Claude Code's `stream-json`, and Codex's `exec --json`;
+//!   what Claude Code, Codex, Gemini CLI and `OpenCode` print in their JSON modes, and the sessions that they keep;
 //! * the choice between providers: [`interpreter_for`], [`recognise`] and [`SessionScanner`].
 //!
 //! Memory is bounded whatever comes in: by the longest line that is held ([`MAX_LINE`]) and by how much is remembered

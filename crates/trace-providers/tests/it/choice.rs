@@ -30,7 +30,7 @@ fn a_provider_is_known_by_its_command() {
 
 #[test]
 fn only_a_provider_with_rules_has_an_interpreter() {
-    for provider in [Provider::Claude, Provider::Codex] {
+    for provider in [Provider::Claude, Provider::Codex, Provider::Gemini, Provider::OpenCode] {
         assert!(interpreter_for(&provider, SessionStart::New).is_some(), "{provider}");
     }
     for provider in [Provider::Unknown, "my-agent".parse().unwrap()] {
@@ -89,7 +89,8 @@ fn recognise(stream: &[u8], piece: usize) -> Recognition {
 
 #[test]
 fn a_stream_is_recognised_by_its_first_known_line_however_it_is_cut() {
-    let [claude, codex] = [Provider::Claude, Provider::Codex].map(Recognition::Decided);
+    let [claude, codex, gemini, opencode] =
+        [Provider::Claude, Provider::Codex, Provider::Gemini, Provider::OpenCode].map(Recognition::Decided);
     let hello = fixture("claude-hello/stream.jsonl");
     let after_warnings = [b"(node:7) Warning\n{\"level\":\"warn\"}\n", hello.as_slice()].concat();
     let hook = br#"{"type":"system","subtype":"hook_started","session_id":"s"}"#;
@@ -106,6 +107,13 @@ fn a_stream_is_recognised_by_its_first_known_line_however_it_is_cut() {
         (br#"{"type":"thread.started"}"#, Recognition::NotKnown),
         (br#"{"type":"item.completed"}"#, Recognition::NotKnown),
         (br#"{"type":"error","message":"anyone says that"}"#, Recognition::NotKnown),
+        (&fixture("gemini-hello/stream.jsonl"), gemini),
+        (&fixture("opencode-hello/stream.jsonl"), opencode),
+        // What an agent keeps for itself is no stream.
+        (&fixture("gemini-hello/session.jsonl"), Recognition::NotKnown),
+        (&fixture("opencode-hello/store.jsonl"), Recognition::NotKnown),
+        (br#"{"type":"init","session_id":"s","model":"gemini-3"}"#, Recognition::NotKnown),
+        (br#"{"type":"text","sessionID":"ses_1"}"#, Recognition::NotKnown),
         (br#"{"type":"result"}"#, Recognition::NotKnown),
         (b"hello\n", Recognition::NotKnown),
         (b"", Recognition::NotKnown),
@@ -124,6 +132,10 @@ fn no_line_of_one_provider_is_taken_for_another_s() {
         ("codex-rounds", Provider::Codex),
         ("codex-fail", Provider::Codex),
         ("codex-turns", Provider::Codex),
+        ("gemini-rounds", Provider::Gemini),
+        ("gemini-fail", Provider::Gemini),
+        ("opencode-rounds", Provider::OpenCode),
+        ("opencode-fail", Provider::OpenCode),
     ] {
         for line in fixture(&format!("{name}/stream.jsonl")).split_inclusive(|byte| *byte == b'\n') {
             let recognition = recognise(line, line.len());

@@ -13,8 +13,18 @@ use crate::{
 };
 
 /// The recordings that are cut up and damaged.
-const RECORDINGS: [&str; 6] =
-    ["claude-partial", "claude-subagent", "claude-fail", "codex-rounds", "codex-fail", "codex-turns"];
+const RECORDINGS: [&str; 10] = [
+    "claude-partial",
+    "claude-subagent",
+    "claude-fail",
+    "codex-rounds",
+    "codex-fail",
+    "codex-turns",
+    "gemini-rounds",
+    "gemini-fail",
+    "opencode-rounds",
+    "opencode-fail",
+];
 
 fn recording(name: &str) -> Vec<u8> {
     fixture(&format!("{name}/stream.jsonl"))
@@ -22,7 +32,8 @@ fn recording(name: &str) -> Vec<u8> {
 
 /// Whose rules read a stream. Each reads the streams of all: a wrong name on the command line is no disaster.
 fn rules() -> impl Strategy<Value = (Provider, SessionStart)> {
-    let providers = proptest::sample::select(vec![Provider::Claude, Provider::Codex]);
+    let providers =
+        proptest::sample::select(vec![Provider::Claude, Provider::Codex, Provider::Gemini, Provider::OpenCode]);
     (providers, proptest::sample::select(vec![SessionStart::New, SessionStart::Resumed]))
 }
 
