@@ -22,7 +22,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, config::DbConfig, 
 
 use super::{
     OpenCodeStoreError, SessionState, StoredSession,
-    rows::{Data, MessageRow, PartRow, SessionRow, Sessions, on_one_line, tell},
+    rows::{Data, Forest, MessageRow, PartRow, SessionRow, on_one_line, tell},
 };
 
 /// How long a database that is locked is waited for. A writer holds one that logs ahead for moments only.
@@ -42,6 +42,8 @@ pub(crate) struct OpenCodeDatabase {
     connection: Connection,
     /// How the file was when it was opened as one that does not change.
     unchanging: Option<Stamp>,
+    /// The sessions as they are in the version of the data that the number names.
+    sessions: Option<(i64, Forest)>,
 }
 
 /// When a file was changed, and its size.
@@ -59,10 +61,10 @@ impl OpenCodeDatabase {
         let unchanging = if is_closed { Some(stamp(path)?) } else { None };
         let opened = connect(path, is_closed);
         let mut database = match opened {
-            Ok(connection) => Self { path: path.to_path_buf(), connection, unchanging },
+            Ok(connection) => Self { path: path.to_path_buf(), connection, unchanging, sessions: None },
             Err(error) => return Err(failed(path, error)),
         };
-        let is_store = database.read(|schema, _| Ok(schema.is_store()))?;
+        let is_store = database.read(|schema, _, _| Ok(schema.is_store()))?;
         if is_store { Ok(database) } else { Err(OpenCodeStoreError::NotAStore { path: path.to_path_buf() }) }
     }
 
@@ -72,18 +74,16 @@ impl OpenCodeDatabase {
     ///
     /// As of [`open`](Self::open).
     pub(crate) fn sessions(&mut self) -> Result<Vec<StoredSession>, OpenCodeStoreError> {
-        self.read(|schema, transaction| {
-            let sessions = schema.sessions(transaction)?;
-            let mut states: BTreeMap<&str, SessionState> = BTreeMap::new();
-            let mut add = |session: &str, rows: u64, updated_ms: Option<i64>| {
-                let Some(row) = sessions.get(session) else { return };
-                let state =
-                    states.entry(sessions.root_of(&row.id)).or_insert(SessionState { updated_ms: i64::MIN, rows: 0 });
-                state.rows += rows;
-                state.updated_ms = state.updated_ms.max(updated_ms.unwrap_or(i64::MIN));
-            };
-            for id in sessions.ids() {
-                add(id, 1, sessions.get(id).and_then(|row| row.time_updated.or(row.time_created)));
+        self.read(|schema, sessions, transaction| {
+            let mut stored: Vec<StoredSession> = Vec::new();
+            let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+            for tree in sessions.trees() {
+                let Some(root) = tree.first() else { continue };
+                let updated = tree.iter().filter_map(|row| row.time_updated.or(row.time_created)).max();
+                let rows = u64::try_from(tree.len()).unwrap_or(u64::MAX);
+                let state = SessionState { updated_ms: updated.unwrap_or(i64::MIN), rows };
+                places.extend(tree.iter().map(|row| (row.id.as_str(), stored.len())));
+                stored.push(StoredSession { id: root.id.clone(), state });
             }
             for table in [&schema.message, &schema.session_message].into_iter().flatten() {
                 let updated = table.column("time_updated");
@@ -91,14 +91,14 @@ impl OpenCodeDatabase {
                 let mut statement = transaction.prepare(&text)?;
                 let mut rows = statement.query([])?;
                 while let Some(row) = rows.next()? {
-                    let count = u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0);
-                    add(&text_of(row.get_ref(0)?).unwrap_or_default(), count, number_of(row.get_ref(2)?));
+                    let session = text_of(row.get_ref(0)?).unwrap_or_default();
+                    let place = places.get(session.as_str()).and_then(|place| stored.get_mut(*place));
+                    let Some(StoredSession { state, .. }) = place else { continue };
+                    state.rows = state.rows.saturating_add(u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0));
+                    state.updated_ms = state.updated_ms.max(number_of(row.get_ref(2)?).unwrap_or(i64::MIN));
                 }
             }
-            let roots = sessions.roots().into_iter();
-            Ok(roots
-                .filter_map(|id| states.get(id).map(|state| StoredSession { id: id.to_owned(), state: *state }))
-                .collect())
+            Ok(stored)
         })
     }
 
@@ -108,7 +108,7 @@ impl OpenCodeDatabase {
     ///
     /// As of [`open`](Self::open).
     pub(crate) fn session_ids(&mut self) -> Result<BTreeSet<String>, OpenCodeStoreError> {
-        self.read(|schema, transaction| Ok(schema.sessions(transaction)?.ids().cloned().collect()))
+        self.read(|_, sessions, _| Ok(sessions.trees().iter().flatten().map(|row| row.id.clone()).collect()))
     }
 
     /// Hands on the lines of a session and of those below it; none for an id that is not there.
@@ -117,14 +117,13 @@ impl OpenCodeDatabase {
     ///
     /// As of [`open`](Self::open), after some of the lines.
     pub(crate) fn lines(&mut self, root: &str, each: &mut dyn FnMut(&[u8])) -> Result<(), OpenCodeStoreError> {
-        self.read(|schema, transaction| {
-            let sessions = schema.sessions(transaction)?;
+        self.read(|schema, sessions, transaction| {
             let tree = sessions.tree(root);
-            for row in &tree {
+            for row in tree {
                 tell("session", row, each);
             }
             let mut messages: Vec<MessagePlace> = Vec::new();
-            for session in &tree {
+            for session in tree {
                 schema.places(transaction, &session.id, &mut messages)?;
             }
             messages.sort();
@@ -138,12 +137,18 @@ impl OpenCodeDatabase {
     /// Reads in one transaction.
     fn read<T>(
         &mut self,
-        reading: impl FnOnce(&Schema, &Transaction<'_>) -> rusqlite::Result<T>,
+        reading: impl FnOnce(&Schema, &Forest, &Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, OpenCodeStoreError> {
         let result = (|| {
             let transaction = self.connection.transaction()?;
             let schema = Schema::of(&transaction)?;
-            reading(&schema, &transaction)
+            let version = transaction.pragma_query_value(None, "data_version", |row| row.get(0))?;
+            let known = self.sessions.take().filter(|(of, _)| *of == version);
+            let (_, sessions) = self.sessions.insert(match known {
+                Some(known) => known,
+                None => (version, schema.sessions(&transaction)?),
+            });
+            reading(&schema, sessions, &transaction)
         })();
         let has_changed = self.unchanging.is_some_and(|before| {
             beside(&self.path, "-wal").exists() || stamp(&self.path).map_or(true, |now| now != before)
@@ -275,8 +280,8 @@ impl Schema {
             || (self.session_v2.is_some() && self.session_message.is_some())
     }
 
-    fn sessions(&self, transaction: &Transaction<'_>) -> rusqlite::Result<Sessions> {
-        let mut sessions = Sessions::default();
+    fn sessions(&self, transaction: &Transaction<'_>) -> rusqlite::Result<Forest> {
+        let mut sessions = Vec::new();
         for table in [&self.session, &self.session_v2].into_iter().flatten() {
             let columns =
                 table.columns(["id", "parent_id", "title", "directory", "version", "time_created", "time_updated"]);
@@ -284,7 +289,7 @@ impl Schema {
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
                 let Some(id) = text_of(row.get_ref(0)?) else { continue };
-                sessions.add(SessionRow {
+                sessions.push(SessionRow {
                     id,
                     parent_id: text_of(row.get_ref(1)?).filter(|parent| !parent.is_empty()),
                     title: text_of(row.get_ref(2)?),
@@ -295,7 +300,7 @@ impl Schema {
                 });
             }
         }
-        Ok(sessions)
+        Ok(Forest::of(sessions))
     }
 
     /// Adds where the messages of a session stand.

@@ -77,62 +77,65 @@ pub(super) fn tell(table: &str, row: impl Serialize, each: &mut dyn FnMut(&[u8])
     each(&line);
 }
 
-/// All sessions of a store, and which belongs to which.
+/// All sessions of a store, as the trees that they form.
 #[derive(Debug, Default)]
-pub(super) struct Sessions(BTreeMap<String, SessionRow>);
+pub(super) struct Forest {
+    /// Each begins with its root, and has every session after its parent; the oldest root comes first.
+    trees: Vec<Vec<SessionRow>>,
+    /// The tree of each root.
+    by_root: BTreeMap<String, usize>,
+}
 
-impl Sessions {
-    /// Adds a session; a later one of the same id takes the place of the earlier one.
-    pub(super) fn add(&mut self, row: SessionRow) {
-        self.0.insert(row.id.clone(), row);
-    }
-
-    pub(super) fn ids(&self) -> impl Iterator<Item = &String> {
-        self.0.keys()
-    }
-
-    pub(super) fn get(&self, id: &str) -> Option<&SessionRow> {
-        self.0.get(id)
-    }
-
-    /// Returns the ids of the sessions that are no other's child, oldest first.
-    pub(super) fn roots(&self) -> Vec<&str> {
-        let mut roots: Vec<&SessionRow> = self.0.values().filter(|row| self.root_of(&row.id) == row.id).collect();
-        roots.sort_by_key(|row| (row.time_created, &row.id));
-        roots.into_iter().map(|row| row.id.as_str()).collect()
-    }
-
-    /// Returns the session at the top of the one's tree. A session whose parent is not there is its own; of sessions
-    /// that are each other's parents it is the first by id.
-    pub(super) fn root_of<'a>(&'a self, id: &'a str) -> &'a str {
-        let mut path = Vec::from([id]);
-        loop {
-            let last = path.last().copied().unwrap_or(id);
-            let parent = self.0.get(last).and_then(|row| row.parent_id.as_deref());
-            match parent.and_then(|parent| self.0.get_key_value(parent)) {
-                None => return last,
-                Some((parent, _)) => match path.iter().position(|seen| seen == parent) {
-                    Some(start) => return path.split_off(start).into_iter().min().unwrap_or(last),
-                    None => path.push(parent),
-                },
-            }
+impl Forest {
+    /// Plants the sessions. Of two with one id the later counts. One whose parent is not there is a root; of sessions
+    /// that are each other's parents the first one by id is.
+    pub(super) fn of(rows: impl IntoIterator<Item = SessionRow>) -> Self {
+        let rows: BTreeMap<String, SessionRow> = rows.into_iter().map(|row| (row.id.clone(), row)).collect();
+        let mut trees: BTreeMap<&str, Vec<(usize, &SessionRow)>> = BTreeMap::new();
+        for row in rows.values() {
+            let (root, depth) = root_of(&rows, &row.id);
+            trees.entry(root).or_default().push((depth, row));
         }
+        let mut trees: Vec<Vec<SessionRow>> = trees
+            .into_values()
+            .map(|mut tree| {
+                tree.sort_by_key(|(depth, row)| (*depth, row.time_created, &row.id));
+                tree.into_iter().map(|(_, row)| row.clone()).collect()
+            })
+            .collect();
+        trees.sort_by_key(|tree| tree.first().map(|root| (root.time_created, root.id.clone())));
+        let roots = trees.iter().enumerate().filter_map(|(at, tree)| Some((tree.first()?.id.clone(), at)));
+        let by_root = roots.collect();
+        Self { trees, by_root }
     }
 
-    /// Returns the session and those below it, each after its parent.
-    pub(super) fn tree(&self, root: &str) -> Vec<&SessionRow> {
-        let mut of_tree: Vec<&SessionRow> = self.0.values().filter(|row| self.root_of(&row.id) == root).collect();
-        of_tree.sort_by_key(|row| (self.depth(&row.id, root), row.time_created, &row.id));
-        of_tree
+    pub(super) fn trees(&self) -> &[Vec<SessionRow>] {
+        &self.trees
     }
 
-    fn depth(&self, id: &str, root: &str) -> usize {
-        let mut depth = 0;
-        let mut at = id;
-        while at != root && depth <= self.0.len() {
-            depth += 1;
-            at = self.0.get(at).and_then(|row| row.parent_id.as_deref()).unwrap_or(root);
+    /// Returns the tree with that root; an empty one if there is none.
+    pub(super) fn tree(&self, root: &str) -> &[SessionRow] {
+        let tree = self.by_root.get(root).and_then(|at| self.trees.get(*at));
+        tree.map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+/// Returns the root of the session's tree, and how far below it the session is.
+fn root_of<'a>(rows: &'a BTreeMap<String, SessionRow>, id: &'a str) -> (&'a str, usize) {
+    let mut path = Vec::from([id]);
+    loop {
+        let last = path.last().copied().unwrap_or(id);
+        let parent = rows.get(last).and_then(|row| row.parent_id.as_deref());
+        match parent.and_then(|parent| rows.get_key_value(parent)) {
+            None => return (last, path.len() - 1),
+            Some((parent, _)) => match path.iter().position(|seen| seen == parent) {
+                None => path.push(parent),
+                Some(start) => {
+                    let root = path.iter().skip(start).min().copied().unwrap_or(last);
+                    let depth = path.iter().position(|seen| *seen == root).unwrap_or(0);
+                    return (root, depth);
+                }
+            },
         }
-        depth
     }
 }

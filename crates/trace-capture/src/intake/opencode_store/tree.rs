@@ -10,6 +10,7 @@
 //! is left out.
 
 use std::{
+    cell::OnceCell,
     collections::BTreeSet,
     fs, io,
     path::{Path, PathBuf},
@@ -20,13 +21,15 @@ use serde::Deserialize;
 
 use super::{
     OpenCodeStoreError, SessionState, StoredSession,
-    rows::{Data, MessageRow, PartRow, SessionRow, Sessions, on_one_line, tell},
+    rows::{Data, Forest, MessageRow, PartRow, SessionRow, on_one_line, tell},
 };
 
 /// The `storage` folder of OpenCode.
 #[derive(Debug)]
 pub(crate) struct OpenCodeTree {
     storage: PathBuf,
+    /// The sessions as they were when they were asked for first.
+    sessions: OnceCell<Forest>,
 }
 
 /// What a session's file holds.
@@ -58,7 +61,7 @@ struct MessageFile {
 
 impl OpenCodeTree {
     pub(crate) fn open(storage: &Path) -> Self {
-        Self { storage: storage.to_path_buf() }
+        Self { storage: storage.to_path_buf(), sessions: OnceCell::new() }
     }
 
     /// Returns the sessions that are no other's child, oldest first, without those that are stored `elsewhere`, be it
@@ -68,13 +71,11 @@ impl OpenCodeTree {
     ///
     /// A folder or a session's file cannot be read.
     pub(crate) fn sessions(&self, elsewhere: &BTreeSet<String>) -> Result<Vec<StoredSession>, OpenCodeStoreError> {
-        let sessions = self.read_sessions()?;
         let mut stored = Vec::new();
-        for root in sessions.roots() {
-            let tree = sessions.tree(root);
-            if tree.iter().any(|row| elsewhere.contains(&row.id)) {
+        for tree in self.forest()?.trees() {
+            let Some(root) = tree.first().filter(|_| !tree.iter().any(|row| elsewhere.contains(&row.id))) else {
                 continue;
-            }
+            };
             let mut state = SessionState { updated_ms: i64::MIN, rows: 0 };
             for row in tree {
                 state.rows += 1;
@@ -84,7 +85,7 @@ impl OpenCodeTree {
                     state.updated_ms = state.updated_ms.max(changed_ms(&file).map_err(OpenCodeStoreError::read(file))?);
                 }
             }
-            stored.push(StoredSession { id: root.to_owned(), state });
+            stored.push(StoredSession { id: root.id.clone(), state });
         }
         Ok(stored)
     }
@@ -95,13 +96,12 @@ impl OpenCodeTree {
     ///
     /// A folder or a file cannot be read; some of the lines were handed on.
     pub(crate) fn lines(&self, root: &str, each: &mut dyn FnMut(&[u8])) -> Result<(), OpenCodeStoreError> {
-        let sessions = self.read_sessions()?;
-        let tree = sessions.tree(root);
-        for row in &tree {
+        let tree = self.forest()?.tree(root);
+        for row in tree {
             tell("session", row, each);
         }
         let mut messages: Vec<(Option<i64>, PathBuf, &str)> = Vec::new();
-        for row in &tree {
+        for row in tree {
             for file in self.messages(&row.id)? {
                 let head: MessageFile = serde_json::from_str(&text(&file)?).unwrap_or_default();
                 messages.push((head.time.created, file, &row.id));
@@ -125,13 +125,16 @@ impl OpenCodeTree {
         json_files(&self.storage.join("message").join(session))
     }
 
-    fn read_sessions(&self) -> Result<Sessions, OpenCodeStoreError> {
-        let mut sessions = Sessions::default();
+    fn forest(&self) -> Result<&Forest, OpenCodeStoreError> {
+        if let Some(forest) = self.sessions.get() {
+            return Ok(forest);
+        }
+        let mut sessions = Vec::new();
         for project in entries(&self.storage.join("session"))? {
             for file in json_files(&project)? {
                 // Of a file that makes no sense, its name tells the session.
                 let read: SessionFile = serde_json::from_str(&text(&file)?).unwrap_or_default();
-                sessions.add(SessionRow {
+                sessions.push(SessionRow {
                     id: stem(&file),
                     parent_id: read.parent_id,
                     title: read.title,
@@ -142,7 +145,7 @@ impl OpenCodeTree {
                 });
             }
         }
-        Ok(sessions)
+        Ok(self.sessions.get_or_init(|| Forest::of(sessions)))
     }
 }
 
