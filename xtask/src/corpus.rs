@@ -35,6 +35,12 @@ use truth::Truth;
 /// How many projects the sessions belong to, at most.
 const PROJECTS: u64 = 24;
 
+/// How long a line is, about, unless it is asked for otherwise.
+pub(crate) const LINE_BYTES: usize = 5_600;
+
+/// How long a line is without its text, about.
+const FRAME_BYTES: usize = 850;
+
 /// The first session begins at this time, in milliseconds since 1970: 1 April 2026.
 const FIRST_START: u64 = 1_775_001_600_000;
 
@@ -48,6 +54,15 @@ pub(crate) struct Plan {
     pub(crate) bytes: u64,
     /// How many files with lines, about.
     pub(crate) files: u64,
+    /// How long a line is, about.
+    pub(crate) line_bytes: usize,
+}
+
+impl Plan {
+    /// Returns how long the texts are, in thousandths of the usual.
+    fn permille(self) -> usize {
+        self.line_bytes.saturating_sub(FRAME_BYTES) * 1000 / (LINE_BYTES - FRAME_BYTES)
+    }
 }
 
 /// A number of bytes: `1.6GB`, `250 kB`, `4096`.
@@ -105,7 +120,7 @@ fn make(out: &Path, plan: Plan) -> Result<Truth> {
     for (number, budget) in (0..sessions).zip([largest].into_iter().chain(budgets)) {
         let start = FIRST_START + SPAN / sessions * number + rng.u64(0..SPAN / sessions);
         let project = rng.choice(&projects).expect("there is a project");
-        let session = Session::new(&vocabulary, project, start, rng.fork());
+        let session = Session::new(&vocabulary, project, start, plan.permille(), rng.fork());
         let subagent = (number % 2 == 1).then_some(budget / 5);
         session.write(&folder(out, project)?, budget - subagent.unwrap_or(0), subagent, &mut truth)?;
     }

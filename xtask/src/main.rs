@@ -67,6 +67,9 @@ enum Task {
         /// In about how many files
         #[arg(long, value_name = "COUNT", default_value_t = 600)]
         files: u64,
+        /// How long a line is, about: short lines cost a reader more of each byte
+        #[arg(long, value_name = "BYTES", default_value_t = corpus::LINE_BYTES)]
+        line_bytes: usize,
         /// The same seed makes the same bytes
         #[arg(long, value_name = "NUMBER", default_value_t = 1)]
         seed: u64,
@@ -87,8 +90,8 @@ fn main() -> ExitCode {
         Task::Ci { only, list: false } => Ok(ci::run(root, &only)),
         Task::Fix => fix::run(root),
         Task::Bench { names } => bench::run(root, &names),
-        Task::Corpus { out, bytes: ByteCount(bytes), files, seed } => {
-            corpus::run(root, &out, Plan { seed, bytes, files }).map(|()| true)
+        Task::Corpus { out, bytes: ByteCount(bytes), files, line_bytes, seed } => {
+            corpus::run(root, &out, Plan { seed, bytes, files, line_bytes }).map(|()| true)
         }
         Task::Prices => prices::write(root).map(|()| true),
         Task::Advisories => advisories::run(root),

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 
 use anyhow::Result;
@@ -30,6 +31,8 @@ pub(super) struct Session<'a> {
     vocabulary: &'a Vocabulary,
     project: &'a Project,
     rng: Rng,
+    /// How long its texts are, in thousandths of the usual.
+    permille: usize,
     id: String,
     /// The subagent whose lines these are.
     agent: Option<String>,
@@ -53,7 +56,13 @@ struct Delegation {
 }
 
 impl<'a> Session<'a> {
-    pub(super) fn new(vocabulary: &'a Vocabulary, project: &'a Project, start: u64, mut rng: Rng) -> Self {
+    pub(super) fn new(
+        vocabulary: &'a Vocabulary,
+        project: &'a Project,
+        start: u64,
+        permille: usize,
+        mut rng: Rng,
+    ) -> Self {
         let model = rng.choice(MAIN_MODELS).expect("there are models");
         let kept_for_an_hour = *rng.choice(&[0, 0, 40, 100]).expect("there are shares");
         let id = uuid(&mut rng);
@@ -61,6 +70,7 @@ impl<'a> Session<'a> {
             vocabulary,
             project,
             rng,
+            permille,
             id,
             agent: None,
             model,
@@ -96,7 +106,7 @@ impl<'a> Session<'a> {
             agent: Some(agent.clone()),
             model,
             kept_for_an_hour: 0,
-            ..Session::new(self.vocabulary, self.project, *at, self.rng.fork())
+            ..Session::new(self.vocabulary, self.project, *at, self.permille, self.rng.fork())
         };
         let mut lines = Lines::create(&folder.join(format!("agent-{agent}.jsonl")))?;
         subagent.turn(false, room, &mut lines, truth)?;
@@ -142,10 +152,21 @@ impl<'a> Session<'a> {
         Ok(delegation)
     }
 
+    /// Chooses how long a text is.
+    fn len(&mut self, usual: Range<usize>) -> usize {
+        let usual = self.rng.usize(usual);
+        self.scaled(usual)
+    }
+
+    /// Returns how much there is of what is usually so much.
+    fn scaled(&self, usual: usize) -> usize {
+        (usual * self.permille / 1000).max(1)
+    }
+
     fn prompt(&mut self, lines: &mut Lines) -> Result<()> {
         self.open();
         self.line.push_str(r#""type":"user","message":{"role":"user","content":""#);
-        let len = self.rng.usize(40..900);
+        let len = self.len(40..900);
         self.vocabulary.prose(&mut self.line, len, &mut self.rng);
         self.line.push_str(r#""},"#);
         self.close(lines)
@@ -204,17 +225,17 @@ impl<'a> Session<'a> {
 
     fn thought(&mut self) {
         self.line.push_str(r#"{"type":"thinking","thinking":""#);
-        let len = self.rng.usize(100..3_400);
+        let len = self.len(100..3_400);
         self.vocabulary.prose(&mut self.line, len, &mut self.rng);
         self.line.push_str(r#"","signature":""#);
-        let len = self.rng.usize(200..600);
+        let len = self.len(200..600);
         noise(&mut self.line, len, &mut self.rng);
         self.line.push_str(r#""}"#);
     }
 
-    fn text(&mut self, len: std::ops::Range<usize>) {
+    fn text(&mut self, len: Range<usize>) {
         self.line.push_str(r#"{"type":"text","text":""#);
-        let len = self.rng.usize(len);
+        let len = self.len(len);
         self.vocabulary.prose(&mut self.line, len, &mut self.rng);
         self.line.push_str(r#""}"#);
     }
@@ -228,22 +249,24 @@ impl<'a> Session<'a> {
                     r#"{{"type":"tool_use","id":"{call}","name":"Agent","input":{{"subagent_type":"general-purpose","prompt":""#
                 )
                 .expect(WRITTEN);
-                self.vocabulary.prose(&mut self.line, 800, &mut self.rng);
+                let len = self.scaled(800);
+                self.vocabulary.prose(&mut self.line, len, &mut self.rng);
                 self.line.push_str(r#""}}"#);
             }
             Last::Call(call, tool) => {
                 write!(self.line, r#"{{"type":"tool_use","id":"{call}","name":"{}","input":{{"#, tool.name())
                     .expect(WRITTEN);
                 if *tool == Tool::Edit {
-                    let piece = self.project.piece(240, &mut self.rng);
+                    let piece = self.project.piece(self.scaled(240), &mut self.rng);
                     let old = piece.lines.join("\\n");
-                    let added = self.vocabulary.source_file(self.rng.usize(1..60), &mut self.rng).join("\\n");
+                    let added = self.len(1..60);
+                    let added = self.vocabulary.source_file(added, &mut self.rng).join("\\n");
                     let path = piece.path;
                     write!(self.line, r#""file_path":"{path}","old_string":"{old}","new_string":"{old}\n{added}""#)
                         .expect(WRITTEN);
                 } else {
                     self.line.push_str(r#""description":""#);
-                    let len = self.rng.usize(40..300);
+                    let len = self.len(40..300);
                     self.vocabulary.prose(&mut self.line, len, &mut self.rng);
                     self.line.push('"');
                 }
@@ -260,22 +283,22 @@ impl<'a> Session<'a> {
         let from = self.line.len();
         match tool {
             Tool::Read => {
-                let piece = self.project.piece(900, &mut self.rng);
+                let piece = self.project.piece(self.scaled(900), &mut self.rng);
                 for (number, text) in (piece.before + 1..).zip(piece.lines) {
                     write!(self.line, "{number:>6}\\t{text}\\n").expect(WRITTEN);
                 }
             }
             Tool::Edit => {
-                let piece = self.project.piece(40, &mut self.rng);
+                let piece = self.project.piece(self.scaled(40), &mut self.rng);
                 write!(self.line, "The file {} has been updated.\\n{}", piece.path, piece.lines.join("\\n"))
                     .expect(WRITTEN);
             }
             Tool::Run => {
-                let len = self.rng.usize(200..20_000);
+                let len = self.len(200..20_000);
                 self.vocabulary.output(&mut self.line, len, &mut self.rng);
             }
             Tool::List => {
-                let len = self.rng.usize(500..42_000);
+                let len = self.len(500..42_000);
                 self.vocabulary.records(&mut self.line, len, &mut self.rng);
             }
         }
@@ -297,7 +320,8 @@ impl<'a> Session<'a> {
             r#""type":"user","message":{{"role":"user","content":[{{"tool_use_id":"{call}","type":"tool_result","content":[{{"type":"text","text":""#
         )
         .expect(WRITTEN);
-        self.vocabulary.prose(&mut self.line, 1_500, &mut self.rng);
+        let len = self.scaled(1_500);
+        self.vocabulary.prose(&mut self.line, len, &mut self.rng);
         write!(
             self.line,
             r#""}}]}}]}},"toolUseResult":{{"status":"completed","agentId":"{agent}","totalTokens":40000,"usage":{{"input_tokens":10,"cache_creation_input_tokens":900,"cache_read_input_tokens":38000,"output_tokens":1090}}}},"#

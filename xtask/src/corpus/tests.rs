@@ -9,7 +9,7 @@ use tempfile::tempdir;
 use super::truth::Usage;
 use super::*;
 
-const PLAN: Plan = Plan { seed: 7, bytes: 3_000_000, files: 12 };
+const PLAN: Plan = Plan { seed: 7, bytes: 3_000_000, files: 12, line_bytes: LINE_BYTES };
 
 /// Returns the files under a folder with what they hold.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -103,6 +103,17 @@ fn it_is_about_as_large_as_was_asked_for_and_one_file_holds_three_eighths() {
     assert_eq!(u64::try_from(sizes.len()).unwrap(), PLAN.files);
     let truth: Value = serde_json::from_slice(&files[Path::new("truth.json")]).unwrap();
     assert_eq!((truth["bytes"].as_u64(), truth["files"].as_u64()), (Some(all), Some(PLAN.files)));
+}
+
+#[test]
+fn lines_are_about_as_long_as_was_asked_for() {
+    for line_bytes in [1_500, LINE_BYTES] {
+        let files = made(Plan { line_bytes, ..PLAN });
+        let truth: Value = serde_json::from_slice(&files[Path::new("truth.json")]).unwrap();
+        let mean = truth["bytes"].as_u64().unwrap() / truth["lines"].as_u64().unwrap();
+        let expected = u64::try_from(line_bytes).unwrap();
+        assert!(mean.abs_diff(expected) < expected / 5, "{mean} for {expected}");
+    }
 }
 
 #[test]
