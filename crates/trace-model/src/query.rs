@@ -70,6 +70,15 @@ impl LaunchCursor {
 impl LaunchQuery {
     /// Tells whether the launch is wanted, apart from the limit.
     pub fn matches(&self, launch: &Launch) -> bool {
+        self.allows(launch)
+            && self.after.is_none_or(|after| match self.order {
+                Order::OldestFirst => after < LaunchCursor::of(launch),
+                Order::NewestFirst => LaunchCursor::of(launch) < after,
+            })
+    }
+
+    /// Tells whether the launch is one of those that are asked for, on whichever page.
+    pub fn allows(&self, launch: &Launch) -> bool {
         let header = &launch.header;
         allows(&self.runs, Some(&header.run_id))
             && allows(&self.parents, header.parent_launch_id.as_ref())
@@ -80,10 +89,6 @@ impl LaunchQuery {
             && allows(&self.sessions, launch.provider_session_id.as_ref())
             && self.started_from.is_none_or(|from| from <= header.started_at)
             && self.started_before.is_none_or(|before| header.started_at < before)
-            && self.after.is_none_or(|after| match self.order {
-                Order::OldestFirst => after < LaunchCursor::of(launch),
-                Order::NewestFirst => LaunchCursor::of(launch) < after,
-            })
     }
 
     /// Returns the wanted ones of all launches, in order.

@@ -104,7 +104,7 @@ impl UsageQuery {
         launches: impl IntoIterator<Item = (&'a Launch, Vec<(UsageRow, ComputedCost)>)>,
     ) -> Vec<UsageCell> {
         let mut cells = BTreeMap::new();
-        for (_, rows) in launches.into_iter().filter(|(launch, _)| self.launches.matches(launch)) {
+        for (_, rows) in launches.into_iter().filter(|(launch, _)| self.launches.allows(launch)) {
             for (row, cost) in rows {
                 let (place, allowed) = self.place_of(&row);
                 if allowed {
@@ -112,7 +112,10 @@ impl UsageQuery {
                 }
             }
         }
-        cells.into_iter().map(|((launch_id, period, model, agent), sum)| UsageCell { launch_id, period, model, agent, sum }).collect()
+        cells
+            .into_iter()
+            .map(|((launch_id, period, model, agent), sum)| UsageCell { launch_id, period, model, agent, sum })
+            .collect()
     }
 
     fn place_of(&self, row: &UsageRow) -> (Place, bool) {

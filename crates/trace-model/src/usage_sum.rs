@@ -54,6 +54,8 @@ pub struct UsageSum {
     pub reported_cost_usd: Option<NanoUsd>,
     /// What it costs by the prices that were asked for.
     pub computed_cost_usd: Option<NanoUsd>,
+    /// The records with tokens that the computed cost is of.
+    pub priced: u64,
     /// The records with tokens whose model has no price.
     pub unpriced: u64,
     /// The records with tokens of which nobody computed the cost.
@@ -69,17 +71,27 @@ pub struct UsageSum {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Doubts {
     /// The last turn with a record of which nothing is known.
-    unknown: Option<Last>,
+    unknown: Last,
     /// The last turn with a record that is a lower bound.
-    lower_bound: Option<Last>,
+    lower_bound: Last,
     /// The last turn with a remainder that is exact.
-    covered: Option<Last>,
+    covered: Last,
     /// The worst quality of the remainders, which nothing covers.
     remainders: Option<Quality>,
 }
 
-/// A turn, or none: what belongs to no turn comes before all turns.
-type Last = Option<TurnId>;
+/// The last turn with a record of some kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Last {
+    /// There is no such record.
+    #[default]
+    Nowhere,
+    /// Such records belong to no turn: they come before all turns.
+    BeforeTurns,
+    /// This one.
+    In(TurnId),
+}
 
 impl UsageSum {
     /// Adds a row; `cost` is what its cost is known to be.
@@ -110,12 +122,21 @@ impl UsageSum {
         }
         if report.has_tokens() {
             match cost {
-                ComputedCost::Priced(cost) => self.computed_cost_usd = add_money(self.computed_cost_usd, Some(cost)),
+                ComputedCost::Priced(cost) => {
+                    self.priced += 1;
+                    self.computed_cost_usd = add_money(self.computed_cost_usd, Some(cost));
+                }
                 ComputedCost::NoPrice => self.unpriced += 1,
                 ComputedCost::NotYet => self.uncosted += 1,
             }
         }
-        self.doubts.add(origin, report.quality, row.record.turn_id);
+        self.doubts.add(origin, report.quality, row.record.turn_id.map_or(Last::BeforeTurns, Last::In));
+    }
+
+    /// Forgets computed costs: nobody computed any.
+    pub fn forget_costs(&mut self) {
+        self.uncosted += self.priced + self.unpriced;
+        (self.priced, self.unpriced, self.computed_cost_usd) = (0, 0, None);
     }
 
     /// Adds the sum over other records of the same launch.
@@ -130,6 +151,7 @@ impl UsageSum {
         self.requests += other.requests;
         self.unlisted += other.unlisted;
         self.replays += other.replays;
+        self.priced += other.priced;
         self.unpriced += other.unpriced;
         self.uncosted += other.uncosted;
         let add = |sum: &mut Option<u64>, value: Option<u64>| *sum = add_known([*sum, value]);
@@ -156,11 +178,11 @@ impl Doubts {
             (UsageOrigin::Remainder, quality) => {
                 self.remainders = Some(self.remainders.map_or(quality, |worst| worst.min(quality)));
                 if quality == Quality::Exact {
-                    self.covered = self.covered.max(Some(turn));
+                    self.covered = self.covered.max(turn);
                 }
             }
-            (_, Quality::Unknown) => self.unknown = self.unknown.max(Some(turn)),
-            (_, Quality::LowerBound) => self.lower_bound = self.lower_bound.max(Some(turn)),
+            (_, Quality::Unknown) => self.unknown = self.unknown.max(turn),
+            (_, Quality::LowerBound) => self.lower_bound = self.lower_bound.max(turn),
             (_, Quality::Exact) => {}
         }
     }
@@ -176,7 +198,7 @@ impl Doubts {
     }
 
     fn quality(&self) -> Quality {
-        let of = |last: Option<Last>, quality| if last > self.covered { quality } else { Quality::Exact };
+        let of = |last: Last, quality| if last > self.covered { quality } else { Quality::Exact };
         let requests = of(self.unknown, Quality::Unknown).min(of(self.lower_bound, Quality::LowerBound));
         self.remainders.map_or(requests, |worst| worst.min(requests))
     }

@@ -18,7 +18,10 @@ use crate::{
 };
 
 /// The format that this version writes, and the newest that it reads.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+
+/// The format before there were costs. It becomes today's when that tree is made.
+const WITHOUT_COSTS: u32 = 1;
 
 /// How many bytes of pages sled keeps in memory.
 const CACHE_BYTES: u64 = 64 << 20;
@@ -183,14 +186,17 @@ fn prepare_format(database: &sled::Db) -> Result<(), Cause> {
     match format.as_deref().map(std::str::from_utf8) {
         Some(text) => match text.ok().and_then(|text| text.parse::<u32>().ok()) {
             Some(FORMAT) => Ok(()),
+            Some(WITHOUT_COSTS) => set_format(database),
             Some(found) if found > FORMAT => Err(Cause::Future { found, supported: FORMAT }),
             _ => Err(Cause::Damaged(String::from("its format is no number that a ledger has"))),
         },
         // The default tree is there always, and the other one may be all that a power cut left of a new ledger.
-        None if database.is_empty() && names.len() <= 1 + usize::from(has_format) => {
-            database.open_tree(FORMAT_TREE)?.insert(FORMAT_KEY, FORMAT.to_string().as_bytes())?;
-            Ok(())
-        }
+        None if database.is_empty() && names.len() <= 1 + usize::from(has_format) => set_format(database),
         None => Err(Cause::Damaged(String::from("it is a sled database, but no ledger"))),
     }
+}
+
+fn set_format(database: &sled::Db) -> Result<(), Cause> {
+    database.open_tree(FORMAT_TREE)?.insert(FORMAT_KEY, FORMAT.to_string().as_bytes())?;
+    Ok(())
 }

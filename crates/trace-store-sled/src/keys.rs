@@ -28,6 +28,7 @@
 //! | `decisions` | turn, position | row |
 //! | `usage` | launch, text of the record's key | row |
 //! | `requests` | text of the request's key, flag "has no time", time or 0, launch, text of the record's key | |
+//! | `costs` | launch, text of the record's key | what it costs by which version of the prices, as a row; since format 2 |
 //! | `reservations` | launch | row |
 //! | `reservations_by_run` | text of the control run, flag "waits", time of the reservation, launch | |
 //!
@@ -165,7 +166,7 @@ pub(crate) fn end_of_id(suffix: &IdSuffix) -> Key {
 }
 
 /// Returns the key of a row in [`Tree::Launches`] and [`Tree::Reservations`], and the beginning of those of the
-/// launch's rows in [`Tree::Turns`] and [`Tree::Usage`].
+/// launch's rows in [`Tree::Turns`], [`Tree::Usage`] and [`Tree::Costs`].
 pub(crate) fn launch(launch: LaunchId) -> Key {
     Key::default().launch(launch)
 }

@@ -9,6 +9,7 @@
 //! says what went wrong.
 
 mod changes;
+mod costs;
 mod database;
 mod error;
 mod folder;
@@ -33,7 +34,8 @@ use trace_model::{
     query::LaunchQuery,
     rows::{BoundaryRows, LaunchRows},
     turn::TurnRow,
-    usage::UsageRow,
+    usage::{UsageRecord, UsageRow},
+    usage_query::{CostEntry, PriceVersion, UsageCell, UsageQuery},
 };
 
 use crate::{
@@ -153,5 +155,21 @@ impl Ledger for SledLedger {
 
     async fn usage(&self, launch: LaunchId) -> Result<Vec<UsageRow>, LedgerError> {
         self.worker.run("read usage records", move |database| read::usage(database, launch)).await
+    }
+
+    async fn usage_cells(&self, query: &UsageQuery) -> Result<Vec<UsageCell>, LedgerError> {
+        let query = query.clone();
+        self.worker.run("add up usage", move |database| costs::cells(database, &query)).await
+    }
+
+    async fn uncosted(&self, version: &PriceVersion, limit: u32) -> Result<Vec<UsageRecord>, LedgerError> {
+        let version = version.clone();
+        let read = move |database: &Database| costs::uncosted(database, &version, limit);
+        self.worker.run("read usage records without costs", read).await
+    }
+
+    async fn save_costs(&self, version: &PriceVersion, costs: &[CostEntry]) -> Result<(), LedgerError> {
+        let (version, costs) = (version.clone(), Vec::from(costs));
+        self.worker.run("save costs", move |database| costs::save(database, &version, &costs)).await
     }
 }

@@ -136,11 +136,16 @@ pub(crate) fn decisions(database: &Database, turn: TurnId) -> Result<Vec<Decisio
 
 /// Returns the usage records of the launch, replays marked.
 pub(crate) fn usage(database: &Database, launch: LaunchId) -> Result<Vec<UsageRow>, Cause> {
+    let row = |record: UsageRecord| Ok(UsageRow { replay_of: replay_of(database, &record)?, record });
+    usage_records(database, launch)?.into_iter().map(row).collect()
+}
+
+/// Returns the usage records of the launch.
+pub(crate) fn usage_records(database: &Database, launch: LaunchId) -> Result<Vec<UsageRecord>, Cause> {
     let mut records: Vec<UsageRecord> = database.rows(Tree::Usage, &keys::launch(launch))?;
     // Only keys that are cut are not in order.
     records.sort_by(|a, b| a.report.key.cmp(&b.report.key));
-    let row = |record: UsageRecord| Ok(UsageRow { replay_of: replay_of(database, &record)?, record });
-    records.into_iter().map(row).collect()
+    Ok(records)
 }
 
 /// Returns the launch whose record of the same request counts instead of this one.

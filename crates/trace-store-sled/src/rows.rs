@@ -12,6 +12,8 @@ use trace_model::{
     money::NanoUsd,
     turn::Turn,
     usage::UsageRecord,
+    usage_query::PriceVersion,
+    usage_sum::ComputedCost,
 };
 
 use crate::error::Cause;
@@ -67,6 +69,34 @@ impl From<StoredUsageRecord> for UsageRecord {
         record.report.reported_cost_usd = reported_cost_nanousd.map(NanoUsd::from_nanos);
         record
     }
+}
+
+/// What a usage record costs by a version of the prices.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct StoredCost {
+    version: PriceVersion,
+    /// Nothing where those prices do not know the model.
+    cost_nanousd: Option<u64>,
+}
+
+impl StoredCost {
+    pub(crate) fn new(version: &PriceVersion, cost: Option<NanoUsd>) -> Self {
+        Self { version: version.clone(), cost_nanousd: cost.map(NanoUsd::as_nanos) }
+    }
+
+    /// Returns what is known by the version.
+    pub(crate) fn by(&self, version: &PriceVersion) -> ComputedCost {
+        match self.cost_nanousd {
+            _ if self.version != *version => ComputedCost::NotYet,
+            None => ComputedCost::NoPrice,
+            Some(nanos) => ComputedCost::Priced(NanoUsd::from_nanos(nanos)),
+        }
+    }
+}
+
+impl Row for StoredCost {
+    const ENTITY: Entity = Entity::UsageRecord;
+    type Stored = Self;
 }
 
 /// Returns the bytes of the row.

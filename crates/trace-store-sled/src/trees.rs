@@ -48,6 +48,7 @@ trees! {
     Decisions = decisions,
     Usage = usage,
     Requests = requests,
+    Costs = costs,
     Reservations = reservations,
     ReservationsByRun = reservations_by_run,
 }

@@ -22,7 +22,8 @@ use crate::{
     database::Database,
     error::Cause,
     keys::{self, Key},
-    read, rows,
+    read,
+    rows::{self, StoredCost},
     trees::Tree,
 };
 
@@ -39,15 +40,24 @@ pub(crate) fn apply(database: &Database, rows: &BoundaryRows) -> Result<(), Caus
     )?;
     for turn in rows.turns_updated.values() {
         match opened.get(&turn.id) {
-            Some(old) => check_turn_update(old, turn)?,
-            None => write.update_turn(turn)?,
+            Some(old) => check_turn_update(old, turn, &rows.launch)?,
+            None => write.update_turn(turn, &rows.launch)?,
         }
     }
     for TurnRows { turn, assets, decisions } in &rows.turns_opened {
         write.insert_turn(rows.turns_updated.get(&turn.id).unwrap_or(turn), assets, decisions);
     }
     for (key, change) in &rows.usage {
-        write.delete_usage(launch, key)?;
+        let old: Option<UsageRecord> = database.row(Tree::Usage, &keys::usage(launch, key))?;
+        if let (Some(old), UsageChange::Saved(new)) = (&old, change)
+            && old == new
+        {
+            // It keeps what is known of its cost.
+            continue;
+        }
+        if let Some(old) = old {
+            write.delete_usage(&old)?;
+        }
         if let UsageChange::Saved(record) = change {
             write.insert_usage(record, |id| {
                 let place = place_of_turn(database, id)?;
@@ -65,6 +75,7 @@ pub(crate) fn replace_launch(database: &Database, rows: &LaunchRows) -> Result<(
     let is_anothers = |id| Ok(place_of_turn(database, id)?.is_some_and(|place| !keys::is_turn_of(&place, launch)));
     let turns = check_new_turns::<Cause>(&rows.turns, is_anothers, |_| Ok(false))?;
     let mut write = Write::new(database);
+    let kept = kept_costs(database, rows)?;
     write.delete_launch(launch)?;
     write.insert_launch(&rows.launch)?;
     for TurnRows { turn, assets, decisions } in &rows.turns {
@@ -73,7 +84,24 @@ pub(crate) fn replace_launch(database: &Database, rows: &LaunchRows) -> Result<(
     for record in rows.usage.values() {
         write.insert_usage(record, |id| Ok(turns.contains_key(&id)))?;
     }
+    for (key, cost) in kept {
+        write.changes.set_row(Tree::Costs, &key, &rows::encode(&cost));
+    }
     write.commit()
+}
+
+/// Returns the costs of the records that are as they were, by the keys of their rows.
+fn kept_costs(database: &Database, rows: &LaunchRows) -> Result<Vec<(Key, StoredCost)>, Cause> {
+    let mut kept = Vec::new();
+    for old in read::usage_records(database, rows.launch.header.id)? {
+        let key = keys::usage(old.launch_id, &old.report.key);
+        if rows.usage.get(&old.report.key) == Some(&old)
+            && let Some(cost) = database.row(Tree::Costs, &key)?
+        {
+            kept.push((key, cost));
+        }
+    }
+    Ok(kept)
 }
 
 /// Records a reservation.
@@ -132,10 +160,14 @@ impl<'a> Write<'a> {
         match (&rows.launch, old) {
             (LaunchChange::Opened(_), None) => self.insert_launch(new),
             (LaunchChange::Opened(_), Some(_)) => Err(LedgerError::already_exists(Entity::Launch, id).into()),
-            (LaunchChange::Updated(_), None) => Err(LedgerError::not_found(Entity::Launch, id).into()),
-            (LaunchChange::Updated(_), Some(old)) => {
-                check_launch_update(&old, new)?;
-                if let (LaunchState::Ended { .. }, Some(first)) = (old.state, rows.turns_opened.first()) {
+            (LaunchChange::Updated(_) | LaunchChange::Extended(_), None) => {
+                Err(LedgerError::not_found(Entity::Launch, id).into())
+            }
+            (change @ (LaunchChange::Updated(_) | LaunchChange::Extended(_)), Some(old)) => {
+                check_launch_update(&old, change)?;
+                if let (LaunchChange::Updated(_), LaunchState::Ended { .. }, Some(first)) =
+                    (change, old.state, rows.turns_opened.first())
+                {
                     return Err(LedgerError::launch_has_ended(first.turn.id).into());
                 }
                 if old != *new {
@@ -173,7 +205,7 @@ impl<'a> Write<'a> {
         let Some(old) = self.database.row(Tree::Launches, &beginning)? else { return Ok(()) };
         self.delete_launch_row(&old)?;
         for record in self.database.rows::<UsageRecord>(Tree::Usage, &beginning)? {
-            self.delete_usage_record(&record)?;
+            self.delete_usage(&record)?;
         }
         for turn in self.database.rows::<Turn>(Tree::Turns, &beginning)? {
             let by_turn = Key::default().turn(turn.id);
@@ -197,10 +229,10 @@ impl<'a> Write<'a> {
         }
     }
 
-    fn update_turn(&mut self, turn: &Turn) -> Result<(), Cause> {
+    fn update_turn(&mut self, turn: &Turn, change: &LaunchChange) -> Result<(), Cause> {
         let old = read::turn(self.database, turn.id)?;
         let old = old.ok_or_else(|| LedgerError::not_found(Entity::Turn, turn.id))?;
-        check_turn_update(&old, turn)?;
+        check_turn_update(&old, turn, change)?;
         let place = keys::turn(turn.launch_id, turn.ordinal);
         self.delete_all(Tree::Turns, &place)?;
         self.changes.set_row(Tree::Turns, &place, &rows::encode(turn));
@@ -225,18 +257,14 @@ impl<'a> Write<'a> {
         Ok(())
     }
 
-    fn delete_usage(&mut self, launch: LaunchId, key: &str) -> Result<(), Cause> {
-        match self.database.row(Tree::Usage, &keys::usage(launch, key))? {
-            Some(old) => self.delete_usage_record(&old),
-            None => Ok(()),
-        }
-    }
-
-    fn delete_usage_record(&mut self, record: &UsageRecord) -> Result<(), Cause> {
+    /// Deletes the record with what is known of its cost.
+    fn delete_usage(&mut self, record: &UsageRecord) -> Result<(), Cause> {
         if let Some(request) = keys::request(record) {
             self.changes.delete(Tree::Requests, request);
         }
-        self.delete_all(Tree::Usage, &keys::usage(record.launch_id, &record.report.key))
+        let key = keys::usage(record.launch_id, &record.report.key);
+        self.delete_all(Tree::Costs, &key)?;
+        self.delete_all(Tree::Usage, &key)
     }
 
     fn insert_reservation(&mut self, reservation: &Reservation) {

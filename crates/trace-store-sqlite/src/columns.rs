@@ -14,6 +14,7 @@ use trace_model::{
     path::ArtifactPath,
     timestamp::Timestamp,
     usage::Agent,
+    usage_sum::Doubts,
     words::{
         AssetKind, CaptureStatus, Channel, Coverage, DecisionKind, Grain, InputOp, LaunchOutcome, PartialReason,
         Provider, Quality, ReservationState, Scope, TagKey, TokenizerName, TurnStatus,
@@ -234,7 +235,7 @@ macro_rules! json_columns {
     };
 }
 
-json_columns!(BTreeMap<TagKey, String>, Control);
+json_columns!(BTreeMap<TagKey, String>, Control, Doubts);
 
 /// Gives types the column form of their text.
 macro_rules! text_columns {

@@ -8,9 +8,11 @@
 //! connection; `schema` opens and migrates; `file` knows the file system; `error` says what went wrong.
 
 mod columns;
+mod costs;
 mod error;
 mod file;
 mod read;
+mod rollups;
 mod rows;
 mod schema;
 mod worker;
@@ -23,6 +25,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use rusqlite::Transaction;
 use trace_model::{
     context::{Asset, Decision},
     control::Reservation,
@@ -32,7 +35,8 @@ use trace_model::{
     query::LaunchQuery,
     rows::{BoundaryRows, LaunchRows},
     turn::TurnRow,
-    usage::UsageRow,
+    usage::{UsageRecord, UsageRow},
+    usage_query::{CostEntry, PriceVersion, UsageCell, UsageQuery},
 };
 
 use crate::{
@@ -191,5 +195,22 @@ impl Ledger for SqliteLedger {
 
     async fn usage(&self, launch: LaunchId) -> Result<Vec<UsageRow>, LedgerError> {
         self.worker.run(move |store| store.read("read usage records", |open| read::usage(open, launch))).await
+    }
+
+    async fn usage_cells(&self, query: &UsageQuery) -> Result<Vec<UsageCell>, LedgerError> {
+        let query = query.clone();
+        let read = move |open: &Transaction<'_>| rollups::cells(open, &query);
+        self.worker.run(move |store| store.read_and_keep("add up usage", read, rollups::keep)).await
+    }
+
+    async fn uncosted(&self, version: &PriceVersion, limit: u32) -> Result<Vec<UsageRecord>, LedgerError> {
+        let version = version.clone();
+        let read = move |open: &Transaction<'_>| costs::uncosted(open, &version, limit);
+        self.worker.run(move |store| store.read("read usage records without costs", read)).await
+    }
+
+    async fn save_costs(&self, version: &PriceVersion, costs: &[CostEntry]) -> Result<(), LedgerError> {
+        let (version, costs) = (version.clone(), Vec::from(costs));
+        self.worker.run(move |store| store.write("save costs", |open| costs::save(open, &version, &costs))).await
     }
 }

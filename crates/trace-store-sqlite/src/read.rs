@@ -1,6 +1,9 @@
 //! The reads of the contract, each inside of a transaction of the worker.
 
-use std::{collections::BTreeSet, rc::Rc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use rusqlite::{Params, Row, ToSql, Transaction, params, types::Value, vtab::array::Array};
 use trace_model::{
@@ -12,12 +15,12 @@ use trace_model::{
     ledger::LedgerError,
     query::{LaunchQuery, Order},
     turn::{Turn, TurnRow},
-    usage::UsageRow,
+    usage::{UsageRecord, UsageRow},
 };
 
 use crate::{
     error::Cause,
-    rows::{self, ASSETS, DECISIONS, LAUNCHES, RESERVATIONS, TURNS, USAGE_RECORDS},
+    rows::{self, ASSETS, Cost, Costed, DECISIONS, LAUNCHES, RESERVATIONS, TURNS, USAGE_RECORDS},
 };
 
 /// How many launches an ambiguous suffix lists.
@@ -85,10 +88,35 @@ pub(crate) fn launches(transaction: &Transaction<'_>, query: &LaunchQuery) -> Re
     all(transaction, &sql, rusqlite::params_from_iter(values), rows::read_launch)
 }
 
+/// The parameters of a question.
+pub(crate) type Values = Vec<Box<dyn ToSql>>;
+
 /// Returns the question for the launches, with its parameters.
-fn launches_sql(query: &LaunchQuery) -> (String, Vec<Box<dyn ToSql>>) {
-    let mut conditions: Vec<&str> = Vec::new();
-    let mut values: Vec<Box<dyn ToSql>> = Vec::new();
+fn launches_sql(query: &LaunchQuery) -> (String, Values) {
+    let (mut conditions, mut values) = launch_conditions(query);
+    let (beyond, order) = match query.order {
+        Order::OldestFirst => ("(started_at, id) > (?, ?)", "ORDER BY started_at, id"),
+        Order::NewestFirst => ("(started_at, id) < (?, ?)", "ORDER BY started_at DESC, id DESC"),
+    };
+    if let Some(after) = query.after {
+        conditions.push(beyond);
+        values.push(Box::new(after.started_at.as_micros()));
+        values.push(Box::new(after.id.to_string()));
+    }
+    let limit = if query.limit.is_some() { "LIMIT ?" } else { "" };
+    values.extend(query.limit.map(|limit| -> Box<dyn ToSql> { Box::new(limit) }));
+    (LAUNCHES.select(&format!("{} {order} {limit}", filter(&conditions))), values)
+}
+
+/// Returns what stands behind the table's name for rows that meet all conditions.
+pub(crate) fn filter(conditions: &[&str]) -> String {
+    if conditions.is_empty() { String::new() } else { format!("WHERE {}", conditions.join(" AND ")) }
+}
+
+/// Returns what the query wants of a launch, on whichever page, as conditions on its columns, with their parameters.
+pub(crate) fn launch_conditions(query: &LaunchQuery) -> (Vec<&'static str>, Values) {
+    let mut conditions = Vec::new();
+    let mut values: Values = Vec::new();
     let sets = [
         ("run_id IN rarray(?)", texts(&query.runs)),
         ("parent_launch_id IN rarray(?)", texts(&query.parents)),
@@ -112,19 +140,7 @@ fn launches_sql(query: &LaunchQuery) -> (String, Vec<Box<dyn ToSql>>) {
         conditions.push("started_at < ?");
         values.push(Box::new(before.as_micros()));
     }
-    let (beyond, order) = match query.order {
-        Order::OldestFirst => ("(started_at, id) > (?, ?)", "ORDER BY started_at, id"),
-        Order::NewestFirst => ("(started_at, id) < (?, ?)", "ORDER BY started_at DESC, id DESC"),
-    };
-    if let Some(after) = query.after {
-        conditions.push(beyond);
-        values.push(Box::new(after.started_at.as_micros()));
-        values.push(Box::new(after.id.to_string()));
-    }
-    let filter = if conditions.is_empty() { String::new() } else { format!("WHERE {}", conditions.join(" AND ")) };
-    let limit = if query.limit.is_some() { "LIMIT ?" } else { "" };
-    values.extend(query.limit.map(|limit| -> Box<dyn ToSql> { Box::new(limit) }));
-    (LAUNCHES.select(&format!("{filter} {order} {limit}")), values)
+    (conditions, values)
 }
 
 /// Returns the texts of a set, as one parameter.
@@ -159,15 +175,45 @@ pub(crate) fn decisions(transaction: &Transaction<'_>, turn: TurnId) -> Result<V
 
 /// Returns the usage records of the launch, replays marked.
 pub(crate) fn usage(transaction: &Transaction<'_>, launch: LaunchId) -> Result<Vec<UsageRow>, Cause> {
+    let read = |row: &Row<'_>| Ok(rows::read_usage(row)?.0);
+    all(transaction, &format!("{} ORDER BY key", usage_sql()), [launch.to_string()], read)
+}
+
+/// Returns the usage records of the launch, replays marked, with what is known of their costs.
+pub(crate) fn costed_usage(
+    transaction: &Transaction<'_>,
+    launch: LaunchId,
+) -> Result<Vec<(UsageRow, Option<Cost>)>, Cause> {
     all(transaction, &usage_sql(), [launch.to_string()], rows::read_usage)
 }
 
-fn usage_sql() -> String {
-    let columns = USAGE_RECORDS.columns.join(", ");
-    format!("SELECT {columns}, replay_of FROM usage_rows WHERE launch_id = ?1 ORDER BY key")
+/// Returns the record, if it is here.
+pub(crate) fn usage_record(
+    transaction: &Transaction<'_>,
+    launch: LaunchId,
+    key: &str,
+) -> Result<Option<UsageRecord>, Cause> {
+    let sql = USAGE_RECORDS.select("WHERE launch_id = ?1 AND key = ?2");
+    let found = all(transaction, &sql, (launch.to_string(), key), rows::read_costed)?;
+    Ok(found.into_iter().next().map(|costed| costed.record))
 }
 
-fn all<T>(
+/// Returns the usage records of the launch by their keys, with what is known of their costs.
+pub(crate) fn usage_records(
+    transaction: &Transaction<'_>,
+    launch: LaunchId,
+) -> Result<BTreeMap<String, Costed>, Cause> {
+    let sql = USAGE_RECORDS.select("WHERE launch_id = ?1");
+    let found = all(transaction, &sql, [launch.to_string()], rows::read_costed)?;
+    Ok(found.into_iter().map(|costed| (costed.record.report.key.clone(), costed)).collect())
+}
+
+fn usage_sql() -> String {
+    format!("SELECT {}, replay_of FROM usage_rows WHERE launch_id = ?1", USAGE_RECORDS.columns.join(", "))
+}
+
+/// Returns all that the question finds.
+pub(crate) fn all<T>(
     transaction: &Transaction<'_>,
     sql: &str,
     params: impl Params,

@@ -10,7 +10,6 @@ use trace_model::{
     path::ArtifactPath,
     span::ByteSpan,
     turn::{Basis, Turn, TurnState},
-    usage::{UsageRecord, UsageReport, UsageRow},
 };
 
 use crate::{
@@ -71,6 +70,12 @@ macro_rules! parameter {
     };
 }
 
+mod usage;
+
+pub(crate) use self::usage::{
+    Cost, Costed, Part, Place, USAGE_CELLS, USAGE_RECORDS, read_costed, read_part, read_usage, write_part, write_usage,
+};
+
 table! {
     LAUNCHES = "launches";
     key: "id";
@@ -110,14 +115,6 @@ table! {
     key: "turn_id", "position";
     "kind", "scope", "label", "source_path", "decision", "reason", "original_bytes", "original_tokens",
     "asset_position",
-}
-
-table! {
-    USAGE_RECORDS = "usage_records";
-    key: "launch_id", "key";
-    "turn_id", "request_key", "agent", "model", "observed_at", "input_tokens", "cache_read_tokens",
-    "cache_write_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens", "output_tokens", "reasoning_tokens",
-    "context_tokens", "context_window_tokens", "reported_cost_nanousd", "grain", "quality",
 }
 
 /// Returns the digits of a launch's id, or of the end of one, backwards.
@@ -385,55 +382,4 @@ pub(crate) fn read_decision(row: &Row<'_>) -> Result<Decision, Cause> {
         original_tokens: from.next()?,
         asset_position: from.next()?,
     })
-}
-
-pub(crate) fn write_usage(to: &mut Writer<'_, '_>, record: &UsageRecord) -> rusqlite::Result<()> {
-    let report = &record.report;
-    to.put(&record.launch_id)?;
-    to.put(&report.key)?;
-    to.put(&record.turn_id)?;
-    to.put(&report.request_key)?;
-    to.put(&report.agent)?;
-    to.put(&report.model)?;
-    to.put(&report.observed_at)?;
-    to.put(&report.input_tokens)?;
-    to.put(&report.cache_read_tokens)?;
-    to.put(&report.cache_write_tokens)?;
-    to.put(&report.cache_write_5m_tokens)?;
-    to.put(&report.cache_write_1h_tokens)?;
-    to.put(&report.output_tokens)?;
-    to.put(&report.reasoning_tokens)?;
-    to.put(&report.context_tokens)?;
-    to.put(&report.context_window_tokens)?;
-    to.put(&report.reported_cost_usd)?;
-    to.put(&report.grain)?;
-    to.put(&report.quality)
-}
-
-/// Reads a usage record and, after its columns, what it is a replay of.
-pub(crate) fn read_usage(row: &Row<'_>) -> Result<UsageRow, Cause> {
-    let mut from = Reader::new(row, USAGE_RECORDS);
-    let launch_id = from.next()?;
-    let key = from.next()?;
-    let turn_id = from.next()?;
-    let report = UsageReport {
-        key,
-        request_key: from.next()?,
-        agent: from.next()?,
-        model: from.next()?,
-        observed_at: from.next()?,
-        input_tokens: from.next()?,
-        cache_read_tokens: from.next()?,
-        cache_write_tokens: from.next()?,
-        cache_write_5m_tokens: from.next()?,
-        cache_write_1h_tokens: from.next()?,
-        output_tokens: from.next()?,
-        reasoning_tokens: from.next()?,
-        context_tokens: from.next()?,
-        context_window_tokens: from.next()?,
-        reported_cost_usd: from.next()?,
-        grain: from.next()?,
-        quality: from.next()?,
-    };
-    Ok(UsageRow { record: UsageRecord { launch_id, turn_id, report }, replay_of: from.next()? })
 }

@@ -9,10 +9,11 @@ use crate::{WriteAhead, error::Cause, file};
 /// The steps from an empty file to today's format; a file's `user_version` is the number of steps that it has seen.
 ///
 /// A step that was released is never changed: a new format is a new step.
-const MIGRATIONS: [&str; 2] = [include_str!("schema/format-1.sql"), include_str!("schema/format-2.sql")];
+const MIGRATIONS: [&str; 3] =
+    [include_str!("schema/format-1.sql"), include_str!("schema/format-2.sql"), include_str!("schema/format-3.sql")];
 
 /// The newest format that this code reads and writes.
-pub(crate) const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 3;
 
 /// `Trac`, by which `file(1)` and others can tell the ledger from other databases.
 const APPLICATION_ID: u32 = 0x5472_6163;

@@ -47,6 +47,30 @@ impl Store {
         self.transaction(TransactionBehavior::Deferred, action, work)
     }
 
+    /// Does the work on one state of the ledger, and keeps what it yields beside its answer if that can be done at once:
+    /// whoever writes now is not waited for, and nothing is lost but time.
+    pub(crate) fn read_and_keep<T, K>(
+        &mut self,
+        action: &'static str,
+        work: impl Fn(&Transaction<'_>) -> Result<(T, Option<K>), Cause>,
+        keep: impl Fn(&Transaction<'_>, &K) -> Result<(), Cause>,
+    ) -> Result<T, LedgerError> {
+        let Self { connection, place, patience } = self;
+        let result = patiently(*patience, || {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Deferred)?;
+            schema::check_format(&transaction)?;
+            let (value, kept) = work(&transaction)?;
+            if let Some(kept) = kept {
+                transaction.busy_timeout(Duration::ZERO)?;
+                // The state is still the one that was read: where another one was written, this is refused.
+                let _ = keep(&transaction, &kept).and_then(|()| Ok(transaction.commit()?));
+                connection.busy_timeout(*patience)?;
+            }
+            Ok(value)
+        });
+        result.map_err(|cause| Failure { place, action, cause }.into())
+    }
+
     fn transaction<T>(
         &mut self,
         behavior: TransactionBehavior,

@@ -1,5 +1,7 @@
 //! The writes of the contract, each inside of a transaction of the worker.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{CachedStatement, Transaction};
 use trace_model::{
     Entity,
@@ -18,8 +20,8 @@ use trace_model::{
 use crate::{
     columns::Writer,
     error::Cause,
-    read,
-    rows::{self, ASSETS, DECISIONS, LAUNCHES, RESERVATIONS, TURNS, USAGE_RECORDS},
+    read, rollups,
+    rows::{self, ASSETS, Cost, Costed, DECISIONS, LAUNCHES, RESERVATIONS, TURNS, USAGE_RECORDS},
 };
 
 /// Applies what one boundary changed.
@@ -27,43 +29,31 @@ pub(crate) fn apply(transaction: &Transaction<'_>, rows: &BoundaryRows) -> Resul
     check_boundary(rows)?;
     match &rows.launch {
         LaunchChange::Opened(launch) => insert_launch(transaction, launch)?,
-        LaunchChange::Updated(launch) => {
-            let old = read::launch(transaction, launch.header.id)?;
-            check_launch_update(&old, launch)?;
-            if let (LaunchState::Ended { .. }, Some(first)) = (old.state, rows.turns_opened.first()) {
-                return Err(LedgerError::launch_has_ended(first.turn.id).into());
-            }
-            if old != *launch {
-                put_launch(transaction, LAUNCHES.upsert, launch)?;
-            }
-        }
+        LaunchChange::Updated(_) | LaunchChange::Extended(_) => update_launch(transaction, rows)?,
     }
     insert_turns(transaction, &rows.turns_opened)?;
     for turn in rows.turns_updated.values() {
-        update_turn(transaction, turn)?;
+        update_turn(transaction, turn, &rows.launch)?;
     }
-    let launch = rows.launch.launch().header.id;
-    let mut delete = transaction.prepare_cached("DELETE FROM usage_records WHERE launch_id = ?1 AND key = ?2")?;
-    let mut upsert = transaction.prepare_cached(USAGE_RECORDS.upsert)?;
-    for (key, change) in &rows.usage {
-        match change {
-            UsageChange::Saved(record) => put_usage(&mut upsert, record)?,
-            UsageChange::Deleted => {
-                delete.execute((launch.to_string(), key))?;
-            }
-        }
-    }
-    Ok(())
+    change_usage(transaction, rows.launch.launch().header.id, &rows.usage)
 }
 
 /// Puts all rows of a launch in place of whatever rows it had.
 pub(crate) fn replace_launch(transaction: &Transaction<'_>, rows: &LaunchRows) -> Result<(), Cause> {
     check_launch_rows(rows)?;
-    delete_launch(transaction, rows.launch.header.id)?;
+    let id = rows.launch.header.id;
+    let old: BTreeMap<String, Costed> = read::usage_records(transaction, id)?;
+    delete_launch(transaction, id)?;
     insert_launch(transaction, &rows.launch)?;
     insert_turns(transaction, &rows.turns)?;
     let mut insert = transaction.prepare_cached(USAGE_RECORDS.insert)?;
-    rows.usage.values().try_for_each(|record| put_usage(&mut insert, record))
+    for (key, record) in &rows.usage {
+        // A record that is as it was keeps what is known of its cost.
+        let cost = old.get(key).filter(|old| old.record == *record).and_then(|old| old.cost);
+        put_usage(&mut insert, record, cost)?;
+    }
+    let records = old.values().map(|old| &old.record).chain(rows.usage.values());
+    rollups::forget(transaction, id, records.filter_map(request_of).collect())
 }
 
 /// Records a reservation.
@@ -107,6 +97,19 @@ fn insert_launch(transaction: &Transaction<'_>, launch: &Launch) -> Result<(), C
     put_launch(transaction, LAUNCHES.insert, launch).map_err(|cause| {
         if cause.is_constraint() { LedgerError::already_exists(Entity::Launch, launch.header.id).into() } else { cause }
     })
+}
+
+/// Changes the row of a launch that is there.
+fn update_launch(transaction: &Transaction<'_>, rows: &BoundaryRows) -> Result<(), Cause> {
+    let new = rows.launch.launch();
+    let old = read::launch(transaction, new.header.id)?;
+    check_launch_update(&old, &rows.launch)?;
+    if let (LaunchChange::Updated(_), LaunchState::Ended { .. }, Some(first)) =
+        (&rows.launch, old.state, rows.turns_opened.first())
+    {
+        return Err(LedgerError::launch_has_ended(first.turn.id).into());
+    }
+    if old == *new { Ok(()) } else { put_launch(transaction, LAUNCHES.upsert, new) }
 }
 
 fn put_launch(transaction: &Transaction<'_>, sql: &str, launch: &Launch) -> Result<(), Cause> {
@@ -155,19 +158,54 @@ fn name_taken_place(entity: Entity, turn: TurnId, position: u32, cause: Cause) -
     if cause.is_constraint() { LedgerError::place_is_taken(entity, turn, position).into() } else { cause }
 }
 
-fn update_turn(transaction: &Transaction<'_>, turn: &Turn) -> Result<(), Cause> {
+fn update_turn(transaction: &Transaction<'_>, turn: &Turn, change: &LaunchChange) -> Result<(), Cause> {
     let old = read::turn(transaction, turn.id)?.ok_or_else(|| LedgerError::not_found(Entity::Turn, turn.id))?;
-    check_turn_update(&old, turn)?;
+    check_turn_update(&old, turn, change)?;
     let mut statement = transaction.prepare_cached(TURNS.upsert)?;
     let mut writer = Writer::new(&mut statement);
     rows::write_turn(&mut writer, turn)?;
     writer.execute()
 }
 
+/// Saves and deletes records of the launch.
+fn change_usage(
+    transaction: &Transaction<'_>,
+    launch: LaunchId,
+    changes: &BTreeMap<String, UsageChange>,
+) -> Result<(), Cause> {
+    let mut delete = transaction.prepare_cached("DELETE FROM usage_records WHERE launch_id = ?1 AND key = ?2")?;
+    let mut upsert = transaction.prepare_cached(USAGE_RECORDS.upsert)?;
+    let mut replaced = Vec::new();
+    let mut saved = Vec::new();
+    for (key, change) in changes {
+        let old = read::usage_record(transaction, launch, key)?;
+        match change {
+            // A record that is as it was keeps what is known of its cost.
+            UsageChange::Saved(record) if old.as_ref() == Some(record) => continue,
+            UsageChange::Saved(record) => {
+                put_usage(&mut upsert, record, None)?;
+                saved.push(record);
+            }
+            UsageChange::Deleted => {
+                delete.execute((launch.to_string(), key))?;
+            }
+        }
+        replaced.extend(old);
+    }
+    if replaced.is_empty() && saved.is_empty() {
+        return Ok(());
+    }
+    rollups::forget(transaction, launch, replaced.iter().chain(saved).filter_map(request_of).collect())
+}
+
+fn request_of(record: &UsageRecord) -> Option<&str> {
+    record.report.request_key.as_deref()
+}
+
 /// Writes the record. Its launch is there and its key may be taken, so only its turn can be missing.
-fn put_usage(statement: &mut CachedStatement<'_>, record: &UsageRecord) -> Result<(), Cause> {
+fn put_usage(statement: &mut CachedStatement<'_>, record: &UsageRecord, cost: Option<Cost>) -> Result<(), Cause> {
     let mut writer = Writer::new(statement);
-    rows::write_usage(&mut writer, record)?;
+    rows::write_usage(&mut writer, record, cost)?;
     writer.execute().map_err(|cause| match record.turn_id {
         Some(turn) if cause.is_constraint() => LedgerError::not_found(Entity::Turn, turn).into(),
         _ => cause,

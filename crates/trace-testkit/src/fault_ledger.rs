@@ -18,7 +18,8 @@ use trace_model::{
     query::LaunchQuery,
     rows::{BoundaryRows, LaunchRows},
     turn::TurnRow,
-    usage::UsageRow,
+    usage::{UsageRecord, UsageRow},
+    usage_query::{CostEntry, PriceVersion, UsageCell, UsageQuery},
 };
 
 /// Which call fails, and how.
@@ -146,6 +147,18 @@ impl Ledger for FaultLedger {
 
     async fn usage(&self, launch: LaunchId) -> Result<Vec<UsageRow>, LedgerError> {
         self.pass_on(self.inner.usage(launch)).await
+    }
+
+    async fn usage_cells(&self, query: &UsageQuery) -> Result<Vec<UsageCell>, LedgerError> {
+        self.pass_on(self.inner.usage_cells(query)).await
+    }
+
+    async fn uncosted(&self, version: &PriceVersion, limit: u32) -> Result<Vec<UsageRecord>, LedgerError> {
+        self.pass_on(self.inner.uncosted(version, limit)).await
+    }
+
+    async fn save_costs(&self, version: &PriceVersion, costs: &[CostEntry]) -> Result<(), LedgerError> {
+        self.pass_on(self.inner.save_costs(version, costs)).await
     }
 }
 

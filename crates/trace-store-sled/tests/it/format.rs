@@ -1,7 +1,7 @@
 //! The format of the trees: old ones are read, and newer ones are refused.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt,
     path::Path,
@@ -13,7 +13,7 @@ use trace_model::ledger::{Ledger, LedgerError};
 use trace_store_sled::SledLedger;
 use trace_testkit::samples;
 
-use crate::{copy_fixture, everything, with_sled};
+use crate::{FIXTURES, copy_fixture, copy_fixture_of, everything, everything_costed, with_sled};
 
 /// Every entry of every tree.
 fn entries(path: &Path) -> BTreeMap<(Vec<u8>, Vec<u8>), Vec<u8>> {
@@ -29,33 +29,38 @@ fn entries(path: &Path) -> BTreeMap<(Vec<u8>, Vec<u8>), Vec<u8>> {
     })
 }
 
+fn format(path: &Path) -> String {
+    let read = |database: &sled::Db| database.open_tree("format").unwrap().get("version").unwrap().unwrap();
+    String::from_utf8(with_sled(path, read).to_vec()).unwrap()
+}
+
 fn set_format(path: &Path, format: &str) {
     with_sled(path, |database| database.open_tree("format").unwrap().insert("version", format).unwrap());
 }
 
-#[test]
-fn a_ledger_of_format_1_is_read_back() {
+/// Opens a copy of a ledger of that format: it says what it always said, and has the trees of a new one after that.
+fn check_format(name: &str, says: impl Fn(&dyn Ledger) -> Result<Value, LedgerError>) {
     let folder = tempfile::tempdir().unwrap();
-    let ledger = SledLedger::open(&copy_fixture(folder.path())).unwrap();
-    let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/ledger-v1.json")).unwrap();
-    let expected: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(everything(&ledger).unwrap(), expected);
+    let (old, new) = (copy_fixture_of(&format!("{name}.sled"), folder.path()), folder.path().join("new.sled"));
+    let expected = fs::read_to_string(Path::new(FIXTURES).join(format!("{name}.json"))).unwrap();
+    let ledger = SledLedger::open(&old).unwrap();
+    assert_eq!(says(&ledger).unwrap(), serde_json::from_str::<Value>(&expected).unwrap());
     block_on(ledger.apply(&samples::beginning(77))).unwrap();
+    drop(ledger);
+    drop(SledLedger::open(&new).unwrap());
+    let trees = |path: &Path| with_sled(path, |database| database.tree_names().into_iter().collect::<BTreeSet<_>>());
+    assert_eq!(trees(&old), trees(&new));
+    assert_eq!(format(&old), format(&new));
 }
 
 #[test]
-fn an_old_ledger_has_the_entries_of_a_new_one_with_the_same_rows() {
-    let folder = tempfile::tempdir().unwrap();
-    let old = folder.path().join("old.sled");
-    let ledger = SledLedger::open(&old).unwrap();
-    drop(ledger);
-    let fixture = copy_fixture(folder.path());
-    let names = |path: &Path| {
-        let mut names = with_sled(path, sled::Db::tree_names);
-        names.sort();
-        names
-    };
-    assert_eq!(names(&fixture), names(&old));
+fn a_ledger_of_format_1_is_read_back() {
+    check_format("ledger-v1", everything);
+}
+
+#[test]
+fn a_ledger_of_format_2_is_read_back() {
+    check_format("ledger-v2", everything_costed);
 }
 
 #[test]
@@ -70,7 +75,7 @@ fn a_ledger_of_a_newer_format_is_refused_by_name_and_keeps_its_entries_and_modes
         fs::set_permissions(path.join(name), Permissions::from_mode(mode)).unwrap();
     }
     let error = SledLedger::open(&path).unwrap_err();
-    let LedgerError::FutureSchema { place, found: 7, supported: 1 } = &error else { panic!("{error:?}") };
+    let LedgerError::FutureSchema { place, found: 7, supported: 2 } = &error else { panic!("{error:?}") };
     assert_eq!(place, path.to_str().unwrap());
     for (name, mode) in parts {
         assert_eq!(path.join(name).metadata().unwrap().permissions().mode() & 0o7777, mode, "{name}");

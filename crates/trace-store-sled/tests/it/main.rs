@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 use trace_model::{
     ledger::{Ledger, LedgerError},
     query::LaunchQuery,
+    usage_query::{PriceVersion, UsageCell, UsageQuery},
 };
 
 /// Returns everything that a ledger says, as JSON.
@@ -42,11 +43,34 @@ fn everything(ledger: &dyn Ledger) -> Result<Value, LedgerError> {
     })
 }
 
-/// Copies the committed ledger into the folder, where it is called `ledger.sled`.
+/// Returns everything that a ledger says, with what its usage adds up to and costs, as JSON.
+fn everything_costed(ledger: &dyn Ledger) -> Result<Value, LedgerError> {
+    let mut all = everything(ledger)?;
+    block_on(async {
+        for prices in ["prices 0", "prices 1"] {
+            let version = PriceVersion(String::from(prices));
+            let uncosted = ledger.uncosted(&version, 100).await?;
+            let query = UsageQuery { price_version: Some(version), ..UsageQuery::default() };
+            let cells = ledger.usage_cells(&query).await?.into_iter().map(|cell| {
+                let UsageCell { launch_id, period, model, agent, sum } = cell;
+                json!({ "launch_id": launch_id, "period": period, "model": model, "agent": agent, "sum": sum })
+            });
+            all[prices] = json!({ "cells": cells.collect::<Vec<_>>(), "uncosted": uncosted });
+        }
+        Ok(all)
+    })
+}
+
+/// Copies the committed ledger of today's format into the folder, where it is called `ledger.sled`.
 fn copy_fixture(folder: &Path) -> PathBuf {
+    copy_fixture_of("ledger-v2.sled", folder)
+}
+
+/// Copies a committed ledger into the folder, where it is called `ledger.sled`.
+fn copy_fixture_of(name: &str, folder: &Path) -> PathBuf {
     let copy = folder.join("ledger.sled");
     fs::create_dir_all(copy.join("blobs")).unwrap();
-    for file in fs::read_dir(FIXTURE).unwrap() {
+    for file in fs::read_dir(Path::new(FIXTURES).join(name)).unwrap() {
         let file = file.unwrap();
         fs::copy(file.path(), copy.join(file.file_name())).unwrap();
     }
@@ -65,8 +89,8 @@ fn with_sled<T>(path: &Path, work: impl FnOnce(&sled::Db) -> T) -> T {
     result
 }
 
-/// A ledger as the first release of the format wrote it.
-const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/ledger-v1.sled");
+/// The folder of ledgers as the first release of each format wrote them.
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
 
 /// Asserts that what the error says, with its sources, names the path.
 #[track_caller]

@@ -7,16 +7,16 @@ use rusqlite::Connection;
 use trace_model::ledger::LedgerError;
 use trace_store_sqlite::SqliteLedger;
 
-use crate::everything;
+use crate::everything_costed;
 
 /// Copies the committed ledger, spoils it, and asks the spoilt one for everything.
 fn read_spoilt(spoil: &str) -> Result<serde_json::Value, LedgerError> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
-    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/ledger-v2.db"), &path).unwrap();
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/ledger-v3.db"), &path).unwrap();
     let connection = Connection::open(&path).unwrap();
     connection.execute_batch(&format!("PRAGMA foreign_keys = OFF; {spoil}")).unwrap();
-    everything(&SqliteLedger::open(&path).unwrap())
+    everything_costed(&SqliteLedger::open(&path).unwrap())
 }
 
 /// Checks that reading fails with an error that names the file, and all of what it should.
@@ -138,7 +138,7 @@ proptest! {
     ) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.db");
-        let mut bytes = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/ledger-v2.db")).unwrap();
+        let mut bytes = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/ledger-v3.db")).unwrap();
         for (spot, with) in spots {
             let start = spot.index(bytes.len() - with.len());
             bytes[start..start + with.len()].copy_from_slice(&with);
@@ -147,7 +147,7 @@ proptest! {
             bytes.truncate(cut.index(bytes.len()));
         }
         fs::write(&path, bytes).unwrap();
-        let result = SqliteLedger::open(&path).and_then(|ledger| everything(&ledger));
+        let result = SqliteLedger::open(&path).and_then(|ledger| everything_costed(&ledger));
         // A panic of the worker would close the ledger.
         let panicked = matches!(result, Err(LedgerError::Closed { .. }));
         prop_assert!(!panicked);

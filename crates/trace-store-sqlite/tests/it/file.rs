@@ -52,7 +52,7 @@ fn the_file_says_that_it_is_a_ledger_and_logs_ahead() {
     let _ledger = SqliteLedger::open(&path).unwrap();
     assert_eq!(pragma(&path, "journal_mode"), "wal");
     assert_eq!(pragma(&path, "application_id"), format!("Integer({})", u32::from_be_bytes(*b"Trac")));
-    assert_eq!(pragma(&path, "user_version"), "Integer(2)");
+    assert_eq!(pragma(&path, "user_version"), "Integer(3)");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use trace_model::{
 use trace_store_sqlite::SqliteLedger;
 use trace_testkit::samples;
 
-use crate::everything;
+use crate::{everything, everything_costed};
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
 
@@ -24,13 +24,13 @@ fn schema(path: &Path) -> Vec<String> {
 }
 
 /// Opens a copy of a ledger of that format: it says what it always said, and is as a new one after that.
-fn check_format(name: &str) {
+fn check_format(name: &str, says: impl Fn(&dyn Ledger) -> Result<Value, LedgerError>) {
     let folder = tempfile::tempdir().unwrap();
     let (old, new) = (folder.path().join("old.db"), folder.path().join("new.db"));
     fs::copy(Path::new(FIXTURES).join(format!("{name}.db")), &old).unwrap();
     let expected = fs::read_to_string(Path::new(FIXTURES).join(format!("{name}.json"))).unwrap();
     let ledger = SqliteLedger::open(&old).unwrap();
-    assert_eq!(everything(&ledger).unwrap(), serde_json::from_str::<Value>(&expected).unwrap());
+    assert_eq!(says(&ledger).unwrap(), serde_json::from_str::<Value>(&expected).unwrap());
     drop(SqliteLedger::open(&new).unwrap());
     assert_eq!(schema(&old), schema(&new));
     block_on(ledger.reserve(&samples::reservation(77))).unwrap();
@@ -39,12 +39,17 @@ fn check_format(name: &str) {
 
 #[test]
 fn a_ledger_of_format_1_is_read_back() {
-    check_format("ledger-v1");
+    check_format("ledger-v1", everything);
 }
 
 #[test]
 fn a_ledger_of_format_2_is_read_back() {
-    check_format("ledger-v2");
+    check_format("ledger-v2", everything);
+}
+
+#[test]
+fn a_ledger_of_format_3_is_read_back() {
+    check_format("ledger-v3", everything_costed);
 }
 
 #[test]
@@ -55,7 +60,7 @@ fn a_ledger_of_a_newer_format_is_refused_by_name_and_stays_as_it_is() {
     Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 7").unwrap();
     let bytes = fs::read(&path).unwrap();
     let error = SqliteLedger::open(&path).unwrap_err();
-    assert!(matches!(error, LedgerError::FutureSchema { found: 7, supported: 2, .. }), "{error:?}");
+    assert!(matches!(error, LedgerError::FutureSchema { found: 7, supported: 3, .. }), "{error:?}");
     assert!(fs::read(&path).unwrap() == bytes, "the file was changed");
 }
 
@@ -65,12 +70,12 @@ fn a_ledger_that_a_newer_trace_migrates_meanwhile_is_refused_from_then_on() {
     let path = folder.path().join("ledger.db");
     let ledger = SqliteLedger::open(&path).unwrap();
     block_on(ledger.apply(&samples::beginning(1))).unwrap();
-    Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 3").unwrap();
+    Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 4").unwrap();
     for error in [
         block_on(ledger.apply(&samples::beginning(2))).unwrap_err(),
         block_on(ledger.launch(samples::launch_id(1))).unwrap_err(),
     ] {
-        assert!(matches!(error, LedgerError::FutureSchema { found: 3, supported: 2, .. }), "{error:?}");
+        assert!(matches!(error, LedgerError::FutureSchema { found: 4, supported: 3, .. }), "{error:?}");
     }
 }
 

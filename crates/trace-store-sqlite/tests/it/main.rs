@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use trace_model::{
     ledger::{Ledger, LedgerError},
     query::LaunchQuery,
+    usage_query::{PriceVersion, UsageCell, UsageQuery},
 };
 
 /// Returns everything that a ledger says, as JSON.
@@ -31,5 +32,23 @@ fn everything(ledger: &dyn Ledger) -> Result<Value, LedgerError> {
             launches.push(json!({ "launch": launch, "turns": turns, "usage": usage }));
         }
         Ok(json!({ "launches": launches, "reservations": ledger.reservations().await? }))
+    })
+}
+
+/// Returns everything that a ledger says, with what its usage adds up to and costs, as JSON.
+fn everything_costed(ledger: &dyn Ledger) -> Result<Value, LedgerError> {
+    let mut all = everything(ledger)?;
+    block_on(async {
+        for prices in ["prices 0", "prices 1"] {
+            let version = PriceVersion(String::from(prices));
+            let uncosted = ledger.uncosted(&version, 100).await?;
+            let query = UsageQuery { price_version: Some(version), ..UsageQuery::default() };
+            let cells = ledger.usage_cells(&query).await?.into_iter().map(|cell| {
+                let UsageCell { launch_id, period, model, agent, sum } = cell;
+                json!({ "launch_id": launch_id, "period": period, "model": model, "agent": agent, "sum": sum })
+            });
+            all[prices] = json!({ "cells": cells.collect::<Vec<_>>(), "uncosted": uncosted });
+        }
+        Ok(all)
     })
 }

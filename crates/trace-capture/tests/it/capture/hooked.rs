@@ -17,7 +17,8 @@ use trace_model::{
     query::LaunchQuery,
     rows::{BoundaryRows, LaunchRows},
     turn::TurnRow,
-    usage::UsageRow,
+    usage::{UsageRecord, UsageRow},
+    usage_query::{CostEntry, PriceVersion, UsageCell, UsageQuery},
 };
 
 type Hook = dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync;
@@ -111,5 +112,17 @@ impl Ledger for HookedLedger {
 
     async fn usage(&self, launch: LaunchId) -> Result<Vec<UsageRow>, LedgerError> {
         self.inner.usage(launch).await
+    }
+
+    async fn usage_cells(&self, query: &UsageQuery) -> Result<Vec<UsageCell>, LedgerError> {
+        self.inner.usage_cells(query).await
+    }
+
+    async fn uncosted(&self, version: &PriceVersion, limit: u32) -> Result<Vec<UsageRecord>, LedgerError> {
+        self.inner.uncosted(version, limit).await
+    }
+
+    async fn save_costs(&self, version: &PriceVersion, costs: &[CostEntry]) -> Result<(), LedgerError> {
+        self.inner.save_costs(version, costs).await
     }
 }
