@@ -13,6 +13,7 @@ mod known;
 mod roots;
 mod source;
 mod store;
+mod survey;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,6 +28,7 @@ use trace_model::{
 };
 
 pub use roots::{Look, Roots};
+pub use survey::{Survey, SurveyedSource, survey};
 
 use self::{
     apply::Applier,

@@ -110,6 +110,15 @@ impl Facts {
         &self.sessions
     }
 
+    /// Adds what is known from elsewhere of all sessions here; what they tell themselves stands.
+    pub(crate) fn complete(&mut self, parent: Option<&str>, cwd: Option<&str>) {
+        for SessionFacts { seen, .. } in &mut self.sessions {
+            let parent = parent.filter(|parent| *parent != seen.id);
+            seen.parent = seen.parent.take().or_else(|| parent.map(str::to_owned));
+            seen.cwd = seen.cwd.take().or_else(|| cwd.map(str::to_owned));
+        }
+    }
+
     pub(crate) fn take(&mut self, observation: Observation) {
         match observation {
             Observation::Session(seen) => self.enter(seen),

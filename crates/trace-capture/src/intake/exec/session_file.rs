@@ -15,7 +15,7 @@ use trace_providers::{Detail, reader_for, recognise::recognise_source};
 
 use crate::{
     intake::import::{ImportFrom, Roots},
-    sources::{facts::Facts, reading},
+    sources::{facts::Facts, gemini_place::GeminiPlace, reading},
 };
 
 /// How much of a file is read to find whose session it is, in bytes.
@@ -105,6 +105,9 @@ impl SessionLookup {
         let mut facts = Facts::default();
         let mut reader = reader_for(recognise_source(&head)?, Detail::Usage)?;
         reading::read(&mut head.as_slice(), &mut *reader, &mut facts).ok()?;
+        if let Some(place) = GeminiPlace::of(path) {
+            place.complete(&mut facts, Some(&self.folder));
+        }
         self.of_facts(path, &facts, since)
     }
 

@@ -42,7 +42,7 @@ fn partial(reason: &str) -> CaptureState {
 fn check(output: Output, expected: &CaptureState) {
     let bench = Bench::new();
     let launch = bench.begin();
-    conclude(Some(&launch), output, SUCCESS, None);
+    conclude(Some(&launch), output, SUCCESS, None, || SessionFile::NotLooked);
     assert_eq!(bench.captured(&launch), *expected);
 }
 

@@ -259,10 +259,18 @@ impl<'a> Applier<'a> {
         let is_whole = |part: &Part| !matches!(sources[part.reading].from, From::Offset(_));
         let whole: BTreeSet<&str> =
             parts.iter().filter(|part| is_whole(part)).map(|part| sources[part.reading].name.as_str()).collect();
-        let listed =
-            listed::read_session(self.home, &entries, session, &|entry| whole.contains(entry.path.as_str()))?;
+        let rewritten: BTreeSet<&str> = parts
+            .iter()
+            .map(|part| &sources[part.reading])
+            .filter(|source| source.from == From::Anew)
+            .map(|source| source.name.as_str())
+            .collect();
+        let is_rewritten = !rewritten.is_empty();
+        // Of a source that was rewritten, the copies are all that is left of what it was.
+        let is_left = |entry: &SourceEntry| entry.kept.is_some() && rewritten.contains(entry.path.as_str());
+        let at_hand = |entry: &SourceEntry| whole.contains(entry.path.as_str()) && !is_left(entry);
+        let listed = listed::read_session(self.home, &entries, session, &at_hand)?;
         let mut facts = listed.facts;
-        let is_rewritten = parts.iter().any(|part| sources[part.reading].from == From::Anew);
         let unlisted = |part: &Part| !entries.iter().any(|entry| entry.path == sources[part.reading].name);
         for part in parts.into_iter().filter(|part| is_whole(part) || unlisted(part)) {
             match &mut facts {
@@ -332,6 +340,9 @@ impl<'a> Applier<'a> {
         let source = &mut sources[reading];
         let before = self.home.sources_of(dir)?;
         let mut entries = before.clone();
+        if matches!(source.copy, Copy::Draft(_)) {
+            entries.retain(|old| old.path != source.name || old.kept.is_some());
+        }
         let number = entries.iter().map(|entry| entry.source).max().unwrap_or(0).saturating_add(1);
         let mut entry = SourceEntry {
             schema_version: SCHEMA_VERSION,

@@ -59,6 +59,12 @@ impl Roots {
         }
     }
 
+    /// Tells whether any of the folders is there.
+    pub fn is_anything_there(&self) -> bool {
+        let roots = [&self.claude, &self.codex, &self.gemini, &self.opencode];
+        roots.into_iter().flatten().any(|root| root.exists())
+    }
+
     pub(super) fn find(&self) -> Found {
         let mut found = Found::default();
         for root in &self.claude {

@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use trace_model::words::Provider;
 use trace_providers::{
     Detail, Interpreter, Observation, SourceFormat, reader_for, recognise::recognise_source, resume_reader,
 };
@@ -13,7 +14,7 @@ use trace_providers::{
 use super::known::{Known, Position, Prints, ReadPosition, Stamp};
 use crate::{
     artifacts::{ArtifactError, Home, KeptPiece},
-    sources::{facts::Facts, reading},
+    sources::{facts::Facts, gemini_place::GeminiPlace, reading},
 };
 
 /// How much of a file is looked at to tell what it is, in bytes.
@@ -159,6 +160,11 @@ impl Reading {
         let checkpoint = begun.reader.checkpoint();
         let sessions = begun.reading.facts.positions();
         let mut reading = begun.end();
+        if reading.format.provider() == Provider::Gemini
+            && let Some(place) = GeminiPlace::of(&path)
+        {
+            place.complete(&mut reading.facts, None);
+        }
         if reading.bytes == 0 && from_offset {
             // There is nothing new to keep; only its time has run out.
             reading.piece = None;

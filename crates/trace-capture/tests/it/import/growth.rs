@@ -117,7 +117,7 @@ fn a_file_that_is_gone_is_noticed_and_its_session_kept() {
 #[test]
 fn a_turn_without_an_end_runs_until_its_file_has_rested() {
     let world = World::new();
-    let path = world.write(FILE, lines()[..2].concat());
+    let path = world.write(FILE, lines()[..1].concat());
     let file = fs::File::options().write(true).open(&path).unwrap();
     let now: trace_model::timestamp::Timestamp = super::world::NOW.parse().unwrap();
     let at = |minutes: u64| {

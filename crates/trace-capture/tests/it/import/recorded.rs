@@ -1,9 +1,15 @@
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
+
 use trace_capture::{
-    Capture, CaptureEnv, EnvParts, Labels, PreparedTurnContext, Prompts, Recorded, Start, TokenizerName,
+    Capture, CaptureEnv, Clock, EnvParts, Labels, PreparedTurnContext, Prompts, Recorded, Start, TokenizerName,
     intake::import::Keep,
 };
 use trace_model::{
     event::Receipt,
+    timestamp::Timestamp,
     turn::Outcome,
     usage::UsageReport,
     words::{Grain, Provider, Quality},
@@ -11,9 +17,22 @@ use trace_model::{
 
 use super::world::{World, prompt, reply};
 
+/// A clock that goes on by half a minute each time it is asked.
+#[derive(Debug)]
+struct SlowClock(AtomicI64);
+
+impl Clock for SlowClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(self.0.fetch_add(30_000_000, Ordering::Relaxed)).unwrap()
+    }
+}
+
 /// Records a launch of the session that knows of one request, with the placeholder that streams have.
-fn record(world: &World, session: &str) {
-    let env = CaptureEnv::new(EnvParts::new(world.home.clone(), world.ledger.clone()));
+fn record(world: &World, session: &str, from: &str) {
+    let from: Timestamp = from.parse().unwrap();
+    let clock = Arc::new(SlowClock(AtomicI64::new(from.as_micros())));
+    let parts = EnvParts { clock, ..EnvParts::new(world.home.clone(), world.ledger.clone()) };
+    let env = CaptureEnv::new(parts);
     let labels = Labels::new("run_1".parse().unwrap(), "process_1".parse().unwrap(), "/repo", "/repo");
     let prompts = Prompts { system: None, task: Some("one".to_owned()) };
     let prepared = PreparedTurnContext::from_prompts(TokenizerName::Cl100kBase, prompts);
@@ -31,7 +50,7 @@ fn record(world: &World, session: &str) {
 #[test]
 fn a_session_that_was_recorded_is_not_imported_a_second_time() {
     let world = World::new();
-    record(&world, "s1");
+    record(&world, "s1", "2026-03-02T08:59:00Z");
     let text = prompt("s1", 0, "one") + &reply("s1", 1, "msg_1", 5);
     world.write("projects/p/s1.jsonl", text);
     let report = world.import(Keep::Copies);
@@ -47,7 +66,7 @@ fn a_session_that_was_recorded_is_not_imported_a_second_time() {
 #[test]
 fn what_was_not_recorded_of_a_session_is_a_launch_of_its_own() {
     let world = World::new();
-    record(&world, "s1");
+    record(&world, "s1", "2026-03-02T09:02:00Z");
     let text = prompt("s1", 0, "one") + &reply("s1", 1, "msg_0", 50) + &reply("s1", 3, "msg_1", 5);
     world.write("projects/p/s1.jsonl", text);
     let report = world.import(Keep::Copies);
