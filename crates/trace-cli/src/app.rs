@@ -15,6 +15,7 @@ use crate::{
     args::GlobalArgs,
     environment::Environment,
     error::{Advise, WrongUsage, advised},
+    refresh,
     render::output::{Messages, Output},
     store::Store,
 };
@@ -59,6 +60,18 @@ impl App {
     /// Opens the home, which is made if it is missing, and its ledger.
     pub(crate) fn open_store(&self) -> anyhow::Result<Store> {
         self.with_ledger(self.open_home()?)
+    }
+
+    /// Opens the home and its ledger, with all that the agents wrote until now. Where nothing was ever recorded and no
+    /// agent keeps any files there is none: looking makes no folders.
+    pub(crate) fn open_refreshed_store(&self) -> anyhow::Result<Option<Store>> {
+        if !self.environment.agent_roots().is_anything_there() {
+            return self.open_store_to_look();
+        }
+        let store = self.open_store()?;
+        self.bring_in_deferred(&store);
+        refresh::refresh(self, &store);
+        Ok(Some(store))
     }
 
     /// Opens the home and its ledger, or returns `None` where nothing was ever recorded: looking makes no folders.

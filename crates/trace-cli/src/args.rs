@@ -10,7 +10,8 @@ use trace_capture::LedgerKind;
 use trace_model::id::IdSuffix;
 
 use crate::commands::{
-    attribute::AttributeArgs, completions::CompletionsArgs, context::ContextArgs, exec::ExecArgs, ls::LsArgs,
+    attribute::AttributeArgs, completions::CompletionsArgs, context::ContextArgs, doctor::DoctorArgs, exec::ExecArgs,
+    import::ImportArgs, ls::LsArgs,
     reindex::ReindexArgs, release::ReleaseArgs, reservations::ReservationsArgs, reserve::ReserveArgs, show::ShowArgs,
 };
 use crate::render::text::style;
@@ -44,6 +45,7 @@ pub(crate) struct GlobalArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Exec(ExecArgs),
+    Import(ImportArgs),
     Reserve(ReserveArgs),
     Release(ReleaseArgs),
     Ls(LsArgs),
@@ -52,14 +54,15 @@ pub(crate) enum Command {
     Attribute(AttributeArgs),
     Reservations(ReservationsArgs),
     Reindex(ReindexArgs),
+    Doctor(DoctorArgs),
     Completions(CompletionsArgs),
 }
 
 /// The commands by what they are for.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Record", &["exec", "reserve", "release"]),
+    ("Record", &["exec", "import", "reserve", "release"]),
     ("Look", &["ls", "show", "context", "attribute", "reservations"]),
-    ("Keep", &["reindex", "completions"]),
+    ("Keep", &["reindex", "doctor", "completions"]),
 ];
 
 impl Arguments {

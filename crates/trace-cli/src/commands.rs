@@ -3,7 +3,9 @@
 pub(crate) mod attribute;
 pub(crate) mod completions;
 pub(crate) mod context;
+pub(crate) mod doctor;
 pub(crate) mod exec;
+pub(crate) mod import;
 pub(crate) mod ls;
 pub(crate) mod reindex;
 pub(crate) mod release;
@@ -31,6 +33,7 @@ pub(crate) fn run(command: Option<Command>, app: &mut App) -> anyhow::Result<Exi
     match command {
         None => today::run(app),
         Some(Command::Exec(args)) => exec::run(&args, app),
+        Some(Command::Import(args)) => import::run(&args, app),
         Some(Command::Reserve(args)) => reserve::run(&args, app),
         Some(Command::Release(args)) => release::run(&args, app),
         Some(Command::Ls(args)) => ls::run(args, app),
@@ -39,6 +42,7 @@ pub(crate) fn run(command: Option<Command>, app: &mut App) -> anyhow::Result<Exi
         Some(Command::Attribute(args)) => attribute::run(&args, app),
         Some(Command::Reservations(args)) => reservations::run(&args, app),
         Some(Command::Reindex(args)) => reindex::run(&args, app),
+        Some(Command::Doctor(args)) => doctor::run(&args, app),
         Some(Command::Completions(args)) => completions::run(&args, app),
     }
 }

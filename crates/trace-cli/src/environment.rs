@@ -4,13 +4,18 @@
 
 use std::{
     env,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     io::{self, IsTerminal},
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
 use clap::ColorChoice;
-use trace_capture::{IgnoredVariable, Parents, intake::exec};
+use jiff::tz::TimeZone;
+use trace_capture::{
+    IgnoredVariable, Parents,
+    intake::{exec, import::Roots},
+};
 
 /// What the environment says, read once when the command starts.
 #[derive(Debug, Clone)]
@@ -23,6 +28,8 @@ pub(crate) struct Environment {
     data_home: Option<PathBuf>,
     /// The person's own folder.
     person_home: Option<PathBuf>,
+    /// Where the person told the agents to keep their files.
+    agents: AgentVariables,
     /// `NO_COLOR`, `CLICOLOR_FORCE` and `TERM`, as far as they say something about colours.
     color: ColorVariables,
     /// The folder that the command was started in; unknown if it is gone.
@@ -89,6 +96,7 @@ impl Environment {
             trace_home: path(exec::HOME_VARIABLE),
             data_home: path("XDG_DATA_HOME").filter(|path| path.is_absolute()),
             person_home: env::home_dir().filter(|path| !path.as_os_str().is_empty()),
+            agents: AgentVariables::read(|name| env::var_os(name)),
             color: color_variables(|name| env::var_os(name)),
             current_dir: env::current_dir().ok(),
             user: env::var("USER").or_else(|_| env::var("LOGNAME")).ok(),
@@ -108,6 +116,24 @@ impl Environment {
         })
     }
 
+    /// Returns the time zone of whoever looks: `TZ`, else the system's; `None` if `TZ` names none that is known.
+    #[expect(clippy::unused_self, reason = "whoever asks has read the environment")]
+    pub(crate) fn time_zone(&self) -> Option<TimeZone> {
+        TimeZone::try_system().ok()
+    }
+
+    /// Returns the folders that the agents keep their files in.
+    pub(crate) fn agent_roots(&self) -> Roots {
+        self.agents.roots(self.data_home.as_deref(), self.person_home.as_deref())
+    }
+
+    /// Returns a path of the command line as it reads from anywhere.
+    pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
+        let whole = self.current_dir.as_deref().map_or_else(|| path.to_path_buf(), |current| current.join(path));
+        // Of `./a` and `a`, the same name.
+        whole.components().collect()
+    }
+
     /// Tells whether text for the stream has colours.
     pub(crate) fn has_color(&self, choice: ColorChoice, stream: Stream) -> bool {
         match (choice, self.color) {
@@ -116,6 +142,61 @@ impl Environment {
             (ColorChoice::Auto, ColorVariables::OnTerminal) => stream.is_terminal(),
         }
     }
+}
+
+/// The variables that tell agents where to keep their files.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct AgentVariables {
+    /// `CLAUDE_CONFIG_DIR`.
+    claude: Vec<PathBuf>,
+    /// `CODEX_HOME`.
+    codex: Vec<PathBuf>,
+    /// `GEMINI_CLI_HOME`.
+    gemini: Vec<PathBuf>,
+    /// `OPENCODE_DB`.
+    opencode: Vec<PathBuf>,
+}
+
+impl AgentVariables {
+    fn read(variable: impl Fn(&str) -> Option<OsString>) -> Self {
+        let list = |name| variable(name).map(|value| path_list(&value)).unwrap_or_default();
+        Self {
+            claude: list("CLAUDE_CONFIG_DIR"),
+            codex: list("CODEX_HOME"),
+            gemini: list("GEMINI_CLI_HOME"),
+            opencode: list("OPENCODE_DB"),
+        }
+    }
+
+    /// Returns the folders that are told, and else those that the agents have of their own accord.
+    fn roots(&self, data_home: Option<&Path>, person_home: Option<&Path>) -> Roots {
+        let at_home = |name: &str| person_home.map(|home| home.join(name));
+        let or = |told: &[PathBuf], own: Vec<Option<PathBuf>>| {
+            if told.is_empty() { own.into_iter().flatten().collect() } else { told.to_vec() }
+        };
+        let data_home = data_home.map(Path::to_path_buf).or_else(|| at_home(".local/share"));
+        let opencode = data_home.map(|data| data.join("opencode"));
+        let databases = self.opencode.iter().filter_map(|path| match &opencode {
+            Some(folder) if path.is_relative() => Some(folder.join(path)),
+            _ => path.is_absolute().then(|| path.clone()),
+        });
+        Roots {
+            claude: or(&self.claude, vec![at_home(".claude"), at_home(".config/claude")]),
+            codex: or(&self.codex, vec![at_home(".codex")]),
+            // The variable stands for the person's own folder.
+            gemini: or(
+                &self.gemini.iter().map(|home| home.join(".gemini")).collect::<Vec<_>>(),
+                vec![at_home(".gemini")],
+            ),
+            opencode: or(&databases.collect::<Vec<_>>(), vec![opencode.clone()]),
+        }
+    }
+}
+
+/// Returns the paths of a list, which has colons or commas between them.
+fn path_list(value: &OsStr) -> Vec<PathBuf> {
+    let parts = value.as_bytes().split(|byte| matches!(byte, b':' | b','));
+    parts.map(<[u8]>::trim_ascii).filter(|part| !part.is_empty()).map(|part| PathBuf::from(OsStr::from_bytes(part))).collect()
 }
 
 fn stream(stream: &(impl IsTerminal + std::os::fd::AsFd)) -> Stream {
@@ -164,6 +245,27 @@ mod tests {
         check(true, Some("/data"), Some("/Users/ada"), Some("/Users/ada/Library/Application Support/trace"));
         check(false, None, None, None);
         check(true, None, None, None);
+    }
+
+    #[test]
+    fn agents_keep_their_files_where_they_are_told_and_else_at_home() {
+        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let own = AgentVariables::default().roots(None, Some(Path::new("/home/ada")));
+        assert_eq!(own.claude, paths(&["/home/ada/.claude", "/home/ada/.config/claude"]));
+        assert_eq!(own.codex, paths(&["/home/ada/.codex"]));
+        assert_eq!(own.gemini, paths(&["/home/ada/.gemini"]));
+        assert_eq!(own.opencode, paths(&["/home/ada/.local/share/opencode"]));
+        let variable = |name: &str| match name {
+            "CLAUDE_CONFIG_DIR" => Some(OsString::from("/a, /b:/c")),
+            "GEMINI_CLI_HOME" => Some(OsString::from("/g")),
+            "OPENCODE_DB" => Some(OsString::from("beta.db")),
+            _ => None,
+        };
+        let told = AgentVariables::read(variable).roots(Some(Path::new("/data")), Some(Path::new("/home/ada")));
+        assert_eq!(told.claude, paths(&["/a", "/b", "/c"]));
+        assert_eq!(told.gemini, paths(&["/g/.gemini"]));
+        assert_eq!(told.opencode, paths(&["/data/opencode/beta.db"]));
+        assert_eq!(AgentVariables::default().roots(None, None), Roots::default());
     }
 
     #[test]

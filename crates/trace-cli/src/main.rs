@@ -5,6 +5,7 @@
 
 mod app;
 mod args;
+mod calendar;
 mod commands;
 mod control;
 mod environment;
@@ -12,6 +13,7 @@ mod error;
 mod object;
 mod progress;
 mod prompts;
+mod refresh;
 mod render;
 mod store;
 mod when;

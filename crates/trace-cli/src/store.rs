@@ -4,7 +4,10 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use anyhow::Context;
 use pollster::FutureExt;
-use trace_capture::{Home, artifacts::LaunchDir};
+use trace_capture::{
+    Home,
+    artifacts::{ConversationReader, LaunchDir},
+};
 use trace_model::{
     Entity,
     codec::Line,
@@ -13,6 +16,7 @@ use trace_model::{
     launch::Launch,
     ledger::{Ledger, LedgerError},
     query::{LaunchQuery, Order},
+    usage_query::UsageQuery,
     words::LaunchOutcome,
 };
 use trace_report::{
@@ -136,12 +140,10 @@ impl Store {
     /// Returns the launches that the query wants, each with what it cost.
     pub(crate) fn launches(&self, query: &LaunchQuery) -> anyhow::Result<LaunchesReport> {
         let read = async {
-            let mut entries = Vec::new();
-            for launch in self.ledger.launches(query).await? {
-                let usage = self.ledger.usage(launch.header.id).await?;
-                entries.push((launch, usage));
-            }
-            Ok::<_, LedgerError>(LaunchesReport::new(entries))
+            let launches = self.ledger.launches(query).await?;
+            let usage = UsageQuery { launches: query.clone(), ..UsageQuery::default() };
+            let cells = self.ledger.usage_cells(&usage).await?;
+            Ok::<_, LedgerError>(LaunchesReport::new(launches, &cells))
         };
         read.block_on().context("cannot list the launches")
     }
@@ -151,7 +153,7 @@ impl Store {
         if launch.state.columns().1 != LaunchOutcome::Failed {
             return None;
         }
-        let mut conversation = self.launch_dir(launch).ok()?.conversation().ok()?;
+        let mut conversation = self.conversation(launch).ok()?;
         let mut last = None;
         while let Ok(Some(stretch)) = conversation.next() {
             let Some(Line::Event(event)) = stretch.line else { continue };
@@ -160,6 +162,12 @@ impl Store {
             }
         }
         last
+    }
+
+    /// Opens the events of a launch: recorded ones, or those that are made of what the agent wrote itself.
+    pub(crate) fn conversation(&self, launch: &Launch) -> anyhow::Result<ConversationReader> {
+        let conversation = trace_capture::conversation(&self.home, &self.launch_dir(launch)?);
+        conversation.with_context(|| format!("cannot read the events of {}", launch.header.id))
     }
 
     /// Opens the folder of a launch.

@@ -1,9 +1,11 @@
 //! Many launches, each with what it cost.
 
-use alloc::vec::Vec;
+use alloc::{collections::BTreeMap, vec::Vec};
 
 use serde::Serialize;
-use trace_model::{launch::Launch, totals::Totals, usage::UsageRow};
+use trace_model::{
+    id::LaunchId, launch::Launch, totals::Totals, usage_query::UsageCell, usage_sum::UsageSum,
+};
 
 use crate::SCHEMA_VERSION;
 
@@ -27,9 +29,17 @@ pub struct LaunchEntry {
 }
 
 impl LaunchesReport {
-    /// Returns the report of the launches, each with its usage records.
-    pub fn new(launches: impl IntoIterator<Item = (Launch, Vec<UsageRow>)>) -> Self {
-        let entry = |(launch, usage): (Launch, Vec<UsageRow>)| LaunchEntry { launch, totals: Totals::of(&usage) };
+    /// Returns the report of the launches, each with what the cells of usage say of it.
+    pub fn new(launches: impl IntoIterator<Item = Launch>, usage: &[UsageCell]) -> Self {
+        let mut sums: BTreeMap<LaunchId, Vec<&UsageSum>> = BTreeMap::new();
+        for cell in usage {
+            sums.entry(cell.launch_id).or_default().push(&cell.sum);
+        }
+        let entry = |launch: Launch| {
+            let of_launch = sums.get(&launch.header.id).into_iter().flatten();
+            let totals = Totals::of_sums(of_launch.map(|sum| (launch.header.id, *sum)));
+            LaunchEntry { launch, totals }
+        };
         Self { schema_version: SCHEMA_VERSION, launches: launches.into_iter().map(entry).collect() }
     }
 }

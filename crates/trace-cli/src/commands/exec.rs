@@ -15,10 +15,18 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use pollster::FutureExt;
 use trace_capture::{
-    Capture, CaptureEnv, EnvParts, Home, Labels, LedgerKind, MemoryLedger, OpenError, PreparedTurnContext,
+    Capture, CaptureEnv, Clock, EnvParts, Home, Labels, LedgerKind, MemoryLedger, OpenError, PreparedTurnContext,
     ReservationUse, Rows, Start,
-    intake::exec::{AgentCommand, AgentInput, Exec, ExecError, ExecLaunch, ExecReport, Outputs, restore_signals},
+    SystemClock,
+    intake::{
+        exec::{
+            AgentCommand, AgentInput, Exec, ExecError, ExecLaunch, ExecReport, Outputs, SessionFile, SessionLookup,
+            restore_signals,
+        },
+        import::{ImportFrom, ImportRequest, Keep, import},
+    },
     open_home_ledger,
 };
 use trace_model::{
@@ -34,7 +42,7 @@ use crate::{
     control,
     error::{Advise, Verdict},
     prompts::PromptArgs,
-    render::output::say_json,
+    render::{output::say_json, text::figures},
     store::Store,
 };
 
@@ -77,7 +85,9 @@ pub(crate) struct ExecArgs {
 pub(crate) fn run(args: &ExecArgs, app: &App) -> anyhow::Result<ExitCode> {
     let control = args.control.as_deref().map(control::read).transpose()?;
     let stdin = if args.prompts.takes_stdin() { Some(read_stdin()?) } else { None };
-    let agent = Agent { command: agent_command(args)?, stdin, provider: args.provider.clone() };
+    let folder = app.environment.current_dir.clone();
+    let lookup = folder.map(|folder| SessionLookup { roots: app.environment.agent_roots(), folder });
+    let agent = Agent { command: agent_command(args)?, stdin, provider: args.provider.clone(), lookup };
     let prompts = match Prompts::gather(args, &agent) {
         // It is about the command line, and not about recording.
         Err(error) if Verdict::of(&error) == Verdict::WrongUsage => return Err(error),
@@ -107,6 +117,7 @@ struct Agent {
     command: AgentCommand,
     stdin: Option<Vec<u8>>,
     provider: Option<Provider>,
+    lookup: Option<SessionLookup>,
 }
 
 impl Agent {
@@ -121,6 +132,7 @@ impl Agent {
             input: self.stdin.clone().map_or(AgentInput::Inherited, AgentInput::Bytes),
             outputs,
             provider: self.provider.clone(),
+            lookup: self.lookup.clone(),
         };
         Ok(exec.run(launch)?)
     }
@@ -187,9 +199,42 @@ fn record(
     if indexed == Indexed::Now {
         // Recorders inside of the agent may have had no ledger while this one was open.
         app.bring_in_deferred(&store);
+        bring_in_session(&report.session_file, &store, app);
     }
     let is_there = is_there(home.root(), launch.capture());
     Ok((report, RecordedLaunch { id: launch.id(), run_id: launch.capture().run_id(), status, indexed, is_there }))
+}
+
+/// Brings what the agent wrote in its session file to the launch, or says why not.
+fn bring_in_session(file: &SessionFile, store: &Store, app: &App) {
+    let from = match file {
+        SessionFile::NotLooked => return,
+        SessionFile::Found { path, session, is_store: true } => {
+            ImportFrom::Stored { store: path.clone(), session: session.clone() }
+        }
+        SessionFile::Found { path, .. } => ImportFrom::Paths(vec![path.clone()]),
+        SessionFile::None { looked_at: 0 } => {
+            let text = "the output tells no usage, and the agent wrote no session file while it ran";
+            return app.messages.say("note", text);
+        }
+        SessionFile::None { looked_at } => {
+            let files = figures::counted(*looked_at, "session file");
+            let text = format!("the output tells no usage, and of {files} written meanwhile none is of this folder");
+            return app.messages.say("note", &text);
+        }
+        SessionFile::Ambiguous { paths } => {
+            let text = format!(
+                "the output tells no usage, and {} could be the agent's; `trace import` brings in all",
+                figures::counted(u64::try_from(paths.len()).unwrap_or(u64::MAX), "session file")
+            );
+            return app.messages.say("note", &text);
+        }
+    };
+    let request = ImportRequest { from, keep: Keep::Copies, now: SystemClock.now() };
+    if let Err(error) = import(&store.home, &*store.ledger, &request, &mut |_| {}).block_on() {
+        let text = format!("the agent's session file is not brought in yet: {:#}", anyhow!(error));
+        app.messages.say("warning", &text);
+    }
 }
 
 /// Says where a launch under control did not take over a reservation: whoever reserved one would look for it in vain.

@@ -53,6 +53,9 @@ pub(crate) struct LsArgs {
     /// Only launches that began before this time
     #[arg(long, value_name = "TIME")]
     before: Option<When>,
+    /// List what is known, without looking for what the agents wrote since
+    #[arg(long)]
+    no_refresh: bool,
 }
 
 /// Returns what is asked for.
@@ -76,10 +79,10 @@ fn query(args: LsArgs, store: &Store) -> anyhow::Result<LaunchQuery> {
 
 pub(crate) fn run(args: LsArgs, app: &mut App) -> anyhow::Result<ExitCode> {
     let as_json = args.format.json;
-    let store = app.open_store_to_look()?;
+    let store = if args.no_refresh { app.open_store_to_look()? } else { app.open_refreshed_store()? };
     let report = match &store {
         Some(store) => store.launches(&query(args, store)?)?,
-        None => LaunchesReport::new([]),
+        None => LaunchesReport::new([], &[]),
     };
     if as_json {
         app.output.json(&report)?;

@@ -108,9 +108,10 @@ pub(crate) fn run(args: &ShowArgs, app: &mut App) -> anyhow::Result<ExitCode> {
 }
 
 fn raw(app: &mut App, store: &Store, launch: &Launch, stream: OutputStream) -> anyhow::Result<()> {
-    let mut bytes = store
-        .launch_dir(launch)?
-        .raw(stream)
+    let dir = store.launch_dir(launch)?;
+    let is_import = dir.sources().is_ok_and(|sources| !sources.is_empty()) && !launch.header.raw;
+    let found = if is_import { trace_capture::source_bytes(&store.home, &dir) } else { dir.raw(stream) };
+    let mut bytes = found
         .with_context(|| format!("cannot read the recorded {stream} of {}", launch.header.id))
         .advise(|| "`trace show --events` shows what was understood of it, if anything was recorded".to_owned())?;
     Ok(app.output.recorded_bytes(&mut bytes)?)

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use anyhow::Context;
 use trace_capture::artifacts::{SkipReason, Stretch};
 use trace_model::{codec::Line, launch::Launch};
 
@@ -25,10 +24,7 @@ pub(super) enum Format {
 
 /// Prints the events as they are read; what is no event is said on standard error.
 pub(super) fn run(app: &mut App, store: &Store, launch: &Launch, format: Format) -> anyhow::Result<()> {
-    let mut conversation = store
-        .launch_dir(launch)?
-        .conversation()
-        .with_context(|| format!("cannot read the events of {}", launch.header.id))?;
+    let mut conversation = store.conversation(launch)?;
     let mut ordinals = view::Ordinals::default();
     let mut first = true;
     if format == Format::Document {

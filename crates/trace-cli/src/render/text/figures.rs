@@ -43,6 +43,21 @@ pub(crate) fn measured(number: Option<u64>, quality: Quality) -> String {
     }
 }
 
+/// Returns the number of bytes in the unit that fits.
+pub(crate) fn bytes(number: u64) -> String {
+    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    if number < 1_000 {
+        return format!("{number} B");
+    }
+    let mut tenths = number / 100;
+    let mut unit = 0;
+    while tenths >= 10_000 && unit + 1 < UNITS.len() {
+        tenths /= 1_000;
+        unit += 1;
+    }
+    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
+}
+
 /// Returns the share in percent, or a dash.
 pub(crate) fn percent(per_mille: Option<u32>) -> String {
     per_mille.map_or_else(|| UNKNOWN.to_owned(), |share| format!("{}.{} %", share / 10, share % 10))
@@ -99,6 +114,15 @@ mod tests {
         assert_eq!(counted(1, "turn"), "1 turn");
         assert_eq!(counted(0, "turn"), "0 turns");
         assert_eq!(counted(2, "launch"), "2 launches");
+    }
+
+    #[test]
+    fn bytes_have_the_unit_that_fits() {
+        for (number, text) in
+            [(0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (999_999, "999.9 kB"), (1_000_000, "1.0 MB"), (1_612_345_678, "1.6 GB")]
+        {
+            assert_eq!(bytes(number), text);
+        }
     }
 
     #[test]

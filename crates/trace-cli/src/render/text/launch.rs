@@ -1,6 +1,6 @@
 //! One launch as a tree: turns, assets, decisions, usage.
 
-use trace_capture::Home;
+use trace_capture::{Home, artifacts::SourceEntry};
 use trace_model::{
     launch::{CaptureState, Launch},
     usage::UsageRow,
@@ -94,7 +94,15 @@ fn head(report: &LaunchReport, home: &Home, error: Option<&str>, width: Option<u
         fact("kept in", path);
     }
     fact("files", &home.artifact_path(&header.artifact_dir()).to_string_lossy());
-    fact("recorded", &recorded(launch));
+    let sources = home.open_launch(&header.artifact_dir()).and_then(|dir| dir.sources()).unwrap_or_default();
+    if launch.conversation_path.is_some() || sources.is_empty() {
+        fact("recorded", &recorded(launch));
+    } else {
+        fact("imported", &imported(launch));
+    }
+    for source in &sources {
+        fact("source", &source_line(source));
+    }
     if let Some(error) = error {
         fact("error", &one_line(error, room(width, "  error     ")));
     }
@@ -114,6 +122,18 @@ fn recorded(launch: &Launch) -> String {
     let bytes = figures::counted(launch.conversation_bytes, "byte");
     let so_far = if launch.capture == CaptureState::Capturing { " so far" } else { "" };
     format!("{status}{why}, {events} in {bytes}{so_far}")
+}
+
+fn imported(launch: &Launch) -> String {
+    let (status, reason) = launch.capture.columns();
+    reason.map_or_else(|| status.to_string(), |reason| format!("{status}: {reason}"))
+}
+
+fn source_line(source: &SourceEntry) -> String {
+    match source.bytes {
+        Some(bytes) => format!("{}, {} kept from byte {}", source.path, figures::bytes(bytes), figures::count(source.offset)),
+        None => source.path.clone(),
+    }
 }
 
 fn turn_node(report: &LaunchReport, turn: &TurnReport, width: Option<u16>) -> Node {

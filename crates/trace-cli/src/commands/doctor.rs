@@ -1,0 +1,180 @@
+//! `trace doctor`.
+
+mod retention;
+
+use std::process::ExitCode;
+
+use clap::Args;
+use pollster::FutureExt;
+use serde::Serialize;
+use trace_capture::{
+    Clock, SystemClock,
+    intake::import::{Survey, known_notes, survey},
+};
+use trace_model::query::LaunchQuery;
+
+use super::FormatArgs;
+use crate::{
+    app::App,
+    render::text::{escape, figures, style},
+    store::Store,
+};
+
+/// Tell what Trace sees of the agents, and what is wrong
+///
+/// Where the agents keep their sessions and how many were found, what could not be read, which sessions an agent will
+/// delete soon, and whether the ledger is well. Each finding says what to do. The exit code is 1 if there is one.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+/// How much a finding matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Level {
+    /// It is as it should be.
+    Fine,
+    /// Something is to be done.
+    Finding,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Finding {
+    level: Level,
+    what: String,
+    /// What to do.
+    next: Option<String>,
+}
+
+impl Finding {
+    pub(crate) fn fine(what: impl Into<String>) -> Self {
+        Self { level: Level::Fine, what: what.into(), next: None }
+    }
+
+    pub(crate) fn found(what: impl Into<String>, next: impl Into<String>) -> Self {
+        Self { level: Level::Finding, what: what.into(), next: Some(next.into()) }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    findings: &'a [Finding],
+}
+
+pub(crate) fn run(args: &DoctorArgs, app: &mut App) -> anyhow::Result<ExitCode> {
+    let mut findings = Vec::new();
+    match app.open_store() {
+        Ok(store) => {
+            findings.push(Finding::fine(format!("the home is {}", store.home.root().display())));
+            look(app, &store, &mut findings)?;
+        }
+        Err(error) => findings.push(Finding::found(
+            format!("the home or its ledger cannot be opened: {error:#}"),
+            "`trace reindex` makes a ledger anew from the recordings",
+        )),
+    }
+    if args.format.json {
+        app.output.json(&Document { schema_version: trace_report::SCHEMA_VERSION, findings: &findings })?;
+    } else {
+        app.output.lines(findings.iter().flat_map(lines))?;
+    }
+    let is_well = findings.iter().all(|finding| finding.level == Level::Fine);
+    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn look(app: &App, store: &Store, findings: &mut Vec<Finding>) -> anyhow::Result<()> {
+    let roots = app.environment.agent_roots();
+    let survey = survey(&store.home, &roots)?;
+    for look in &survey.looks {
+        let whose = look.provider.as_ref().map_or("", |provider| provider.as_str());
+        let place = look.path.display();
+        findings.push(Finding::fine(match look.files {
+            Some(files) => format!("{whose}: {} in {place}", figures::counted(files, "file")),
+            None => format!("{whose}: nothing at {place}"),
+        }));
+    }
+    sources(&survey, findings);
+    notes(store, findings)?;
+    let now = SystemClock.now();
+    findings.extend(roots.claude.iter().filter_map(|root| retention::of_claude(root, &survey, now)));
+    findings.extend(roots.gemini.iter().filter_map(|root| retention::of_gemini(root, &survey, now)));
+    if let Err(error) = store.home.settings() {
+        findings.push(Finding::found(format!("{:#}", anyhow::Error::from(error)), "correct or remove the file"));
+    }
+    ledger(store, findings)
+}
+
+fn sources(survey: &Survey, findings: &mut Vec<Finding>) {
+    let count = |wanted: fn(&trace_capture::intake::import::SurveyedSource) -> bool| {
+        u64::try_from(survey.sources.iter().filter(|source| wanted(source)).count()).unwrap_or(u64::MAX)
+    };
+    let all = count(|_| true);
+    let kept = count(|source| source.is_kept);
+    findings.push(Finding::fine(format!("{} known, copies kept of {kept}", figures::counted(all, "source"))));
+    let stale = count(|source| source.is_stale && !source.is_missing);
+    if stale > 0 {
+        let what = format!("{} changed since it was read", figures::counted(stale, "source"));
+        findings.push(Finding::fine(what + "; the next `trace usage` reads the rest"));
+    }
+    let lost = count(|source| source.is_missing && !source.is_kept);
+    if lost > 0 {
+        findings.push(Finding::found(
+            format!("{} gone, and no copy was kept: what is counted stays, the exchange is lost", figures::counted(lost, "source")),
+            "`trace import` keeps copies of the others; `keep = true` in config.toml keeps them always",
+        ));
+    }
+}
+
+fn notes(store: &Store, findings: &mut Vec<Finding>) -> anyhow::Result<()> {
+    let notes = known_notes(&store.home)?;
+    if notes.is_empty() {
+        findings.push(Finding::fine("every line of the sources was read as it is"));
+        return Ok(());
+    }
+    let mut by_kind = std::collections::BTreeMap::<&str, u64>::new();
+    for note in &notes {
+        *by_kind.entry(&note.kind).or_default() += 1;
+    }
+    let kinds: Vec<String> = by_kind.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    let count = u64::try_from(notes.len()).unwrap_or(u64::MAX);
+    findings.push(Finding::found(
+        format!("{} on the sources: {}", figures::counted(count, "note"), kinds.join(", ")),
+        "`trace import --report` lists each with its file and place",
+    ));
+    Ok(())
+}
+
+fn ledger(store: &Store, findings: &mut Vec<Finding>) -> anyhow::Result<()> {
+    let deferred = store.home.deferred_launches()?.len();
+    if deferred > 0 {
+        findings.push(Finding::found(
+            format!("{deferred} recorded launches are not in the ledger yet"),
+            "`trace reindex` brings them in",
+        ));
+    }
+    match store.ledger.launches(&LaunchQuery::default()).block_on() {
+        Ok(launches) => {
+            let count = u64::try_from(launches.len()).unwrap_or(u64::MAX);
+            findings.push(Finding::fine(format!("the ledger answers, and holds {}", figures::counted(count, "launch"))));
+        }
+        Err(error) => findings.push(Finding::found(
+            format!("the ledger does not answer: {:#}", anyhow::Error::from(error)),
+            "move it away and run `trace reindex`",
+        )),
+    }
+    Ok(())
+}
+
+fn lines(finding: &Finding) -> Vec<String> {
+    let sign = match finding.level {
+        Level::Fine => style::styled(style::GOOD, "✓"),
+        Level::Finding => style::styled(style::ODD, "!"),
+    };
+    let mut lines = vec![format!("{sign} {}", escape::line(&finding.what))];
+    lines.extend(finding.next.as_ref().map(|next| format!("    {}", escape::line(next))));
+    lines
+}
