@@ -38,8 +38,8 @@ impl SessionScanner {
     /// Returns a scanner for the output of that provider.
     ///
     /// Claude Code and Gemini CLI name their session on an `init` line, Codex on `thread.started`, `OpenCode` on every
-    /// line. For a provider whose output is not interpreted it is the first string that is not empty at `session_id`, `sessionId`, `sessionID`, `thread_id`,
-    /// `/stream_event/event/session_id` or `/params/thread/id`.
+    /// line. For a provider whose output is not interpreted it is the first string that is not empty at `session_id`,
+    /// `sessionId`, `sessionID`, `thread_id`, `/stream_event/event/session_id` or `/params/thread/id`.
     pub const fn new(provider: Provider) -> Self {
         Self { provider, lines: LineSplitter::with_limit(LOOK_AHEAD), left: LOOK_AHEAD }
     }

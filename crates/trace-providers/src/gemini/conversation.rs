@@ -41,8 +41,11 @@ use crate::{
     source::Detail,
 };
 
-/// How many ids of prompts are remembered: a prompt is written again soon or not at all.
-const MAX_PROMPTS: usize = 64;
+/// How many ids are remembered: a message is written again soon or not at all.
+const MAX_LATEST: usize = 64;
+
+/// How much of an id is remembered, in bytes.
+const MAX_ID: usize = 256;
 
 /// The rules, and what they remember of a session.
 #[derive(Debug, Default)]
@@ -65,8 +68,9 @@ struct Memory {
     /// Whether a subagent's prompt was told.
     has_prompt: bool,
     model: Option<String>,
-    /// The ids of the latest prompts.
-    prompts: VecDeque<String>,
+    /// The ids of the latest prompts, and of the latest subagents.
+    prompts: Latest,
+    agents: Latest,
     turns: Turns,
     /// Where the last line begins and ends: the end of the file tells how its turn ended.
     last: [u64; 2],
@@ -78,6 +82,29 @@ struct Memory {
 struct Told {
     text: Option<Sha256Hex>,
     thoughts: usize,
+}
+
+/// The ids that came last.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Latest(VecDeque<String>);
+
+impl Latest {
+    /// Adds an id, and tells whether it is new.
+    fn add(&mut self, id: &str) -> bool {
+        let id = beginning(id);
+        if self.0.iter().any(|known| known == id) {
+            return false;
+        }
+        if self.0.len() == MAX_LATEST {
+            self.0.pop_front();
+        }
+        self.0.push_back(String::from(id));
+        true
+    }
+}
+
+fn beginning(id: &str) -> &str {
+    &id[..id.floor_char_boundary(MAX_ID)]
 }
 
 impl Conversation {
@@ -166,9 +193,9 @@ impl Conversation {
         line.at = message.at();
         let id = message.id().unwrap_or_default();
         match message.kind() {
-            Kind::Prompt(text) => self.prompt(id, text, line),
+            Kind::Prompt(text) => self.prompt(&id, text, line),
             Kind::ByClient { stops } => {
-                self.memory.turns.asked(id, line.at);
+                self.memory.turns.asked(beginning(&id), line.at);
                 if stops {
                     self.memory.turns.stop(Stop::Interrupted, line.at);
                     self.doubt(line);
@@ -204,16 +231,12 @@ impl Conversation {
         line.usage(self.memory.turns.doubt(&agent));
     }
 
-    fn prompt(&mut self, id: String, text: String, line: &mut Saying<'_>) {
-        if self.memory.prompts.contains(&id) && !id.is_empty() {
+    fn prompt(&mut self, id: &str, text: String, line: &mut Saying<'_>) {
+        if !id.is_empty() && !self.memory.prompts.add(id) {
             return;
         }
         self.end_turn(line);
-        if self.memory.prompts.len() == MAX_PROMPTS {
-            self.memory.prompts.pop_front();
-        }
-        self.memory.prompts.push_back(id.clone());
-        self.memory.turns.begin(id, line.at);
+        self.memory.turns.begin(beginning(id), line.at);
         if !self.memory.is_subagent {
             line.out.push(Observation::Input { text: Some(text), at: line.at, span: line.span });
         } else if !core::mem::replace(&mut self.memory.has_prompt, true) {
@@ -245,15 +268,36 @@ impl Conversation {
             self.receipt(None, model.clone(), line);
             self.memory.model = model;
         }
-        agents(message, line);
+        self.agents(message, line);
         if self.detail == Detail::Everything {
             self.tell_reply(message, id, line);
         }
         usage(message, line);
-        self.memory.turns.replied(message.tool_calls.is_some() || message.text().is_empty(), String::from(id), line.at);
+        self.memory.turns.replied(message.tool_calls.is_some() || message.text().is_empty(), beginning(id), line.at);
         if message.tool_calls.is_some_and(has_cancelled) {
             self.memory.turns.stop(Stop::Interrupted, line.at);
         }
+    }
+
+    /// Tells of the subagents that the tools of a reply are.
+    fn agents(&mut self, message: &Message<'_>, line: &mut Saying<'_>) {
+        let Some(calls) = message.tool_calls else { return };
+        if memchr::memmem::find(calls.source().as_bytes(), b"\"agentId\"").is_none() {
+            return;
+        }
+        calls.for_each_element(|call| {
+            let [agent, id, name, args] = call.fields(["agentId", "id", "name", "args"]);
+            let Some(agent) = agent.and_then(Json::name).filter(|agent| self.memory.agents.add(agent)) else { return };
+            let prompt = args.map(|args| String::from(args.source()));
+            line.out.push(Observation::Agent(AgentSeen {
+                agent: Agent::Sub(agent),
+                parent: line.agent.clone(),
+                tool_call: id.and_then(Json::name),
+                kind: name.and_then(Json::name),
+                prompt,
+                at: None,
+            }));
+        });
     }
 
     /// Takes a list that replaces all messages.
@@ -262,7 +306,7 @@ impl Conversation {
         let mut keeps_it = false;
         messages.for_each_element(|json| {
             let message = Message::read(json);
-            keeps_it |= message.id() == unanswered;
+            keeps_it |= message.id().as_deref().map(beginning) == unanswered.as_deref();
             if message.kind() == Kind::Reply {
                 line.at = message.at();
                 usage(&message, line);
@@ -332,27 +376,6 @@ fn usage(message: &Message<'_>, line: &mut Saying<'_>) {
         line.note(NoteKind::IllegibleFigure, "a figure of a reply cannot be read");
     }
     line.usage([report]);
-}
-
-/// Tells of the subagents that the tools of a reply are.
-fn agents(message: &Message<'_>, line: &mut Saying<'_>) {
-    let Some(calls) = message.tool_calls else { return };
-    if memchr::memmem::find(calls.source().as_bytes(), b"\"agentId\"").is_none() {
-        return;
-    }
-    calls.for_each_element(|call| {
-        let [agent, id, name, args] = call.fields(["agentId", "id", "name", "args"]);
-        let Some(agent) = agent.and_then(Json::name) else { return };
-        let prompt = args.map(|args| String::from(args.source()));
-        line.out.push(Observation::Agent(AgentSeen {
-            agent: Agent::Sub(agent),
-            parent: line.agent.clone(),
-            tool_call: id.and_then(Json::name),
-            kind: name.and_then(Json::name),
-            prompt,
-            at: None,
-        }));
-    });
 }
 
 fn has_cancelled(calls: Json<'_>) -> bool {

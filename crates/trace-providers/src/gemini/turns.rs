@@ -56,7 +56,7 @@ pub(super) enum Stop {
 
 impl Turns {
     /// Begins a turn. The last one must have been ended.
-    pub(super) fn begin(&mut self, id: String, at: Option<Timestamp>) {
+    pub(super) fn begin(&mut self, id: &str, at: Option<Timestamp>) {
         self.doubts.begin_turn();
         self.stopped = None;
         self.at = None;
@@ -64,17 +64,18 @@ impl Turns {
     }
 
     /// Takes a message that the model is to answer.
-    pub(super) fn asked(&mut self, id: String, at: Option<Timestamp>) {
+    pub(super) fn asked(&mut self, id: &str, at: Option<Timestamp>) {
         self.take(Last::Question, id, at);
     }
 
-    pub(super) fn replied(&mut self, calls_tools: bool, id: String, at: Option<Timestamp>) {
+    pub(super) fn replied(&mut self, calls_tools: bool, id: &str, at: Option<Timestamp>) {
         self.take(if calls_tools { Last::Calls } else { Last::Answer }, id, at);
         self.stopped = None;
     }
 
-    fn take(&mut self, last: Last, id: String, at: Option<Timestamp>) {
-        (self.last, self.last_id, self.at) = (last, id, at.or(self.at));
+    fn take(&mut self, last: Last, id: &str, at: Option<Timestamp>) {
+        (self.last, self.at) = (last, at.or(self.at));
+        self.last_id = String::from(id);
     }
 
     /// Notes that the turn was stopped.

@@ -29,7 +29,8 @@
 //! * `tokens` of a message is that of its last step, while its `cost` is the sum of all (`session/processor.ts`). So it
 //!   counts only where the message has no step that ended, and is a lower bound.
 //! * An assistant's message with an error, with a step that has no end, or with nothing that tells its usage leaves a
-//!   lower bound: a request was broken off or is running.
+//!   lower bound: a request was broken off or is running. One that is complete without a `finish` is a command that a
+//!   person ran, and no request.
 //! * A fork copies all messages, with new ids and the old times. So a request is the same as another one if its message
 //!   has the same time, and it the same model, counters, cost and place in the message; that is its `request_key`.
 //! * The request for a session's title is in no table.
@@ -294,8 +295,7 @@ impl OpenCodeStore {
         if has_fallback {
             usage(id, &assistant.spent, assistant, line);
         }
-        let has_open_step =
-            !has_fallback && (assistant.steps_ended == 0 || assistant.steps_begun > assistant.steps_ended);
+        let has_open_step = !has_fallback && assistant.has_open_step();
         if has_open_step || assistant.error.is_some() {
             line.usage(self.doubts.tell(&line.agent, line.at));
         }
@@ -394,6 +394,14 @@ impl Assistant {
             steps_begun: 0,
             steps_ended: 0,
         }
+    }
+
+    /// Tells whether a request of the message has no end, or none that tells what it cost.
+    ///
+    /// A message that is complete without a reason for its end is none of a model: a person ran a command.
+    const fn has_open_step(&self) -> bool {
+        let is_of_no_model = self.completed.is_some() && self.finish.is_none();
+        self.steps_begun > self.steps_ended || (self.steps_ended == 0 && !is_of_no_model)
     }
 
     /// Returns what a copy of the request has, too.

@@ -164,11 +164,14 @@ fn a_subagent_s_session_is_told_as_the_agent_s() {
 #[test]
 fn a_tool_that_is_a_subagent_names_it() {
     let calls = r#","model":"pro","toolCalls":[{"id":"t1","name":"investigate","args":{"objective":"x"},"status":"success","agentId":"child"}]"#;
-    let observations = read_session(lines(&[HEADER, &message("gemini", "m1", r#""""#, calls)]));
-    let seen = observations.iter().find_map(|seen| match seen {
+    let reply = message("gemini", "m1", r#""""#, calls);
+    // A message is written again whenever more is known of it.
+    let observations = read_session(lines(&[HEADER, &reply, &reply]));
+    let seen = observations.iter().filter_map(|seen| match seen {
         Observation::Agent(seen) => Some(seen.clone()),
         _ => None,
     });
+    let seen: Vec<AgentSeen> = seen.collect();
     let expected = AgentSeen {
         agent: Agent::Sub(String::from("child")),
         tool_call: Some(String::from("t1")),
@@ -176,7 +179,7 @@ fn a_tool_that_is_a_subagent_names_it() {
         prompt: Some(String::from(r#"{"objective":"x"}"#)),
         ..AgentSeen::default()
     };
-    assert_eq!(seen, Some(expected));
+    assert_eq!(seen, [expected]);
 }
 
 #[test]

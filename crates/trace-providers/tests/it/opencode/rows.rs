@@ -246,3 +246,16 @@ fn a_message_of_version_two_is_whole_and_one_request() {
     assert_eq!(usage(&of_first)[0].request_key, usage(&observations)[0].request_key);
     assert_eq!(usage(&observations)[0].model.as_deref(), Some("p/m"));
 }
+
+#[test]
+fn a_command_that_a_person_ran_is_no_request() {
+    let shell = r#"{"type":"tool","tool":"bash","callID":"c","state":{"status":"completed","input":{},"output":"x"}}"#;
+    let zeros = r#","cost":0,"tokens":{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}"#;
+    let rows = [session("r", "null"), assistant("a", "r", zeros), part("a", "r", "p", shell)];
+    let observations = read_store(lines(&rows.each_ref().map(String::as_str)));
+    assert_eq!(usage(&observations), Vec::<&UsageReport>::new());
+    // A model that was asked and ended, and of which nobody counted, is one.
+    let rows = [session("r", "null"), assistant("a", "r", &format!(r#","finish":"stop"{zeros}"#))];
+    let observations = read_store(lines(&rows.each_ref().map(String::as_str)));
+    assert_eq!(record(&observations).totals().quality, Quality::LowerBound);
+}
