@@ -62,6 +62,8 @@ pub(crate) struct UsageFact {
 pub(crate) struct SessionPosition {
     id: String,
     turns_before: u32,
+    /// The number of turns that are told of.
+    known_turns: u32,
     last_turn: Option<TurnFact>,
     first_at: Option<Timestamp>,
     last_at: Option<Timestamp>,
@@ -77,20 +79,21 @@ impl Facts {
             first_at: position.first_at,
             last_at: position.last_at,
             turns_before: position.turns_before,
-            known_turns: position.turns_before + u32::from(position.last_turn.is_some()),
+            known_turns: position.known_turns,
             turns: position.last_turn.into_iter().collect(),
             ..SessionFacts::default()
         });
         Self { sessions: sessions.collect(), current, ..Self::default() }
     }
 
-    /// Returns where each session stands.
+    /// Returns where each session stands, before the source's end is taken.
     pub(crate) fn positions(&self) -> Vec<SessionPosition> {
         let position = |(place, session): (usize, &SessionFacts)| {
             let before_last = u32::try_from(session.turns.len().saturating_sub(1)).unwrap_or(u32::MAX);
             SessionPosition {
                 id: session.seen.id.clone(),
                 turns_before: session.turns_before.saturating_add(before_last),
+                known_turns: 0,
                 last_turn: session.turns.last().cloned(),
                 first_at: session.first_at,
                 last_at: session.last_at,
@@ -98,6 +101,27 @@ impl Facts {
             }
         };
         self.sessions.iter().enumerate().map(position).collect()
+    }
+
+    /// Adds to the positions how many turns are told of once the end was taken: a last line without a line feed may
+    /// tell of one, and is read again.
+    pub(crate) fn note_known_turns(&self, positions: &mut Vec<SessionPosition>) {
+        for (place, session) in self.sessions.iter().enumerate() {
+            let turns = u32::try_from(session.turns.len()).unwrap_or(u32::MAX);
+            let known_turns = session.known_turns.max(session.turns_before.saturating_add(turns));
+            match positions.get_mut(place) {
+                Some(position) => position.known_turns = known_turns,
+                None => positions.push(SessionPosition {
+                    id: session.seen.id.clone(),
+                    turns_before: 0,
+                    known_turns,
+                    last_turn: None,
+                    first_at: session.first_at,
+                    last_at: session.last_at,
+                    is_current: false,
+                }),
+            }
+        }
     }
 
     /// Returns the sessions, in the order in which they were told of.

@@ -158,8 +158,9 @@ impl Reading {
             Ok(begun.push(bytes)?)
         })?;
         let checkpoint = begun.reader.checkpoint();
-        let sessions = begun.reading.facts.positions();
+        let mut sessions = begun.reading.facts.positions();
         let mut reading = begun.end();
+        reading.facts.note_known_turns(&mut sessions);
         if reading.format.provider() == Provider::Gemini
             && let Some(place) = GeminiPlace::of(&path)
         {
