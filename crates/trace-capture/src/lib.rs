@@ -42,7 +42,8 @@ pub use env::{CaptureEnv, Clock, EnvParts, IdSource, Machine, Rows, SystemClock,
 pub use error::CaptureError;
 pub use recorder::{CaptureReport, ReservationUse};
 pub use recording::{Recorded, ResultCost, StreamEvent};
-pub use sources::{conversation, source_bytes};
+pub use sources::{agents, conversation, source_bytes};
+pub use trace_providers::AgentSeen;
 
 pub use trace_attribution::{
     AssetSpec, AttributionError, PreparedChannel, PreparedTurnContext, PromptBuilder, Prompts, ProviderInvocation,

@@ -4,6 +4,7 @@
 //! makes rows of it, [`reading`] feeds a reader, [`listed`] reads what a launch's list of sources names, [`beside`] tells
 //! what of a session is on record already, and [`conversation`] makes the events of an imported launch.
 
+mod agents;
 pub(crate) mod beside;
 mod conversation;
 pub(crate) mod facts;
@@ -12,4 +13,5 @@ pub(crate) mod listed;
 pub(crate) mod reading;
 pub(crate) mod rows;
 
+pub use agents::agents;
 pub use conversation::{conversation, source_bytes};

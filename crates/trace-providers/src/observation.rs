@@ -102,6 +102,19 @@ pub struct AgentSeen {
     pub at: Option<Timestamp>,
 }
 
+impl AgentSeen {
+    /// Adds what was told of the same subagent later; what was told first stands.
+    pub fn merge(&mut self, later: Self) {
+        if self.parent.is_main() {
+            self.parent = later.parent;
+        }
+        self.tool_call = self.tool_call.take().or(later.tool_call);
+        self.kind = self.kind.take().or(later.kind);
+        self.prompt = self.prompt.take().or(later.prompt);
+        self.at = self.at.or(later.at);
+    }
+}
+
 /// Something in a provider's output that could not be taken as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {

@@ -302,12 +302,7 @@ impl SessionFacts {
 
     fn take_agent(&mut self, agent: AgentSeen) {
         match self.agents.get_mut(&agent.agent) {
-            Some(own) => {
-                own.tool_call = own.tool_call.take().or(agent.tool_call);
-                own.kind = own.kind.take().or(agent.kind);
-                own.prompt = own.prompt.take().or(agent.prompt);
-                own.at = own.at.or(agent.at);
-            }
+            Some(own) => own.merge(agent),
             None => {
                 self.agents.insert(agent.agent.clone(), agent);
             }

@@ -8,7 +8,7 @@ use alloc::string::String;
 
 use trace_model::usage::Agent;
 
-use crate::{json::Json, recent::Recent};
+use crate::{json::Json, observation::AgentSeen, recent::Recent};
 
 /// The subagents by the tool call that they run under.
 #[derive(Debug, Default)]
@@ -17,18 +17,22 @@ pub(super) struct Agents {
 }
 
 impl Agents {
-    /// Takes a `task_started` line.
+    /// Takes a `task_started` line of an agent, and returns what it tells of the one that it started.
     ///
     /// An agent has one id for good: where it spoke before this line, under the id of its tool call, it keeps that one.
-    pub(super) fn started(&mut self, line: Json<'_>) {
-        let [task, call] = line.fields(["task_id", "tool_use_id"]).map(|field| field.and_then(Json::name));
+    pub(super) fn started(&mut self, line: Json<'_>, by: &Agent) -> Option<AgentSeen> {
+        let [task, call, kind, prompt] =
+            line.fields(["task_id", "tool_use_id", "subagent_type", "prompt"]).map(|field| field.and_then(Json::name));
+        let call = call?;
         // A subagent of that name could not be told from the main agent.
-        if let (Some(task), Some(call)) = (task.filter(|task| task != "main"), call)
+        if let Some(task) = task.filter(|task| task != "main")
             && self.ids.get(&call).is_none()
         {
             let held = task.len();
             self.ids.insert(&call, task, held);
         }
+        let agent = self.under(Some(&call));
+        Some(AgentSeen { agent, parent: by.clone(), tool_call: Some(call), kind, prompt, at: None })
     }
 
     /// Returns the agent that runs under the call; under none it is the main one.

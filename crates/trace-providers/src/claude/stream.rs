@@ -7,7 +7,7 @@
 //! | line | what becomes of it |
 //! |---|---|
 //! | `system`/`init` | a receipt; announces a prompt |
-//! | `system`/`task_started` | the id of a subagent |
+//! | `system`/`task_started` | a subagent: its id, kind, prompt and tool call |
 //! | other `system`, `rate_limit_event` | nothing: progress, hooks and compaction are no part of the exchange and cost nothing of their own |
 //! | `assistant` | items; an error; the usage of its reply |
 //! | `user` | the prompt, or the results of tools |
@@ -142,7 +142,10 @@ impl ClaudeStream {
     fn system(&mut self, json: Json<'_>, line: &mut Saying<'_>) {
         match json.field("subtype").and_then(Json::text).as_deref() {
             Some("init") => self.init(json, line),
-            Some("task_started") => self.agents.started(json),
+            Some("task_started") => {
+                let started = self.agents.started(json, &line.agent);
+                line.out.extend(started.map(Observation::Agent));
+            }
             _ => {}
         }
     }

@@ -69,6 +69,23 @@ parts! {
     }
 }
 
+parts! {
+    /// An event, of which the commonest one is read at once.
+    struct Event<'a> {
+        kind: Option<Json<'a>> = "type",
+        count: Count<'a> = "info",
+    }
+}
+
+parts! {
+    /// What a `token_count` states.
+    struct Count<'a> {
+        total: Option<Json<'a>> = "total_token_usage",
+        last: Option<Json<'a>> = "last_token_usage",
+        context_window: Option<Json<'a>> = "model_context_window",
+    }
+}
+
 /// The rules of rollouts, and what they remember of one.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct CodexRollout {
@@ -248,9 +265,11 @@ impl CodexRollout {
     }
 
     fn event(&mut self, event: Json<'_>, line: &mut Saying<'_>) {
-        let kind = event.field("type").and_then(Json::text).unwrap_or_default();
+        // The text is an object, or tells nothing.
+        let Event { kind, count } = typed::read(event.source()).unwrap_or_default();
+        let kind = kind.and_then(Json::text).unwrap_or_default();
         match &*kind {
-            "token_count" => self.token_count(event, line),
+            "token_count" => self.token_count(&count, line),
             "task_started" | "turn_started" => self.task_started(event, line),
             "user_message" => {
                 let text = event.field("message").and_then(Json::text).unwrap_or_default().into_owned();
@@ -275,12 +294,16 @@ impl CodexRollout {
     fn task_started(&mut self, event: Json<'_>, line: &mut Saying<'_>) {
         let [turn, window] = event.fields(["turn_id", "model_context_window"]);
         let turn = turn.and_then(Json::name);
-        self.context_window = window.and_then(Json::number).filter(|window| *window > 0).or(self.context_window);
+        self.set_context_window(window);
         self.turns.begin(turn.clone(), self.ancestry.owner(), line);
         if let Some(turn) = turn {
             self.ancestry.turn(&turn);
         }
         self.last_error = LastError::default();
+    }
+
+    fn set_context_window(&mut self, stated: Option<Json<'_>>) {
+        self.context_window = stated.and_then(Json::number).filter(|window| *window > 0).or(self.context_window);
     }
 
     fn prompt(&mut self, kind: PromptLine, text: String, line: &mut Saying<'_>) {
@@ -328,10 +351,9 @@ impl CodexRollout {
         }
     }
 
-    fn token_count(&mut self, event: Json<'_>, line: &mut Saying<'_>) {
-        let Some(info) = event.field("info") else { return };
-        let [total, last, window] = info.fields(["total_token_usage", "last_token_usage", "model_context_window"]);
-        self.context_window = window.and_then(Json::number).filter(|window| *window > 0).or(self.context_window);
+    fn token_count(&mut self, count: &Count<'_>, line: &mut Saying<'_>) {
+        let Count { total, last, context_window } = count;
+        self.set_context_window(*context_window);
         let last = last.map(Tally::of);
         let growth = match total.map(Tally::of) {
             Some(total) => self.counter.total(total, last),
