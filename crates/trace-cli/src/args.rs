@@ -13,6 +13,7 @@ use crate::commands::{
     attribute::AttributeArgs, completions::CompletionsArgs, context::ContextArgs, doctor::DoctorArgs, exec::ExecArgs,
     import::ImportArgs, ls::LsArgs,
     reindex::ReindexArgs, release::ReleaseArgs, reservations::ReservationsArgs, reserve::ReserveArgs, show::ShowArgs,
+    statusline::StatuslineArgs, usage::UsageArgs,
 };
 use crate::render::text::style;
 
@@ -51,6 +52,8 @@ pub(crate) enum Command {
     Ls(LsArgs),
     Show(ShowArgs),
     Context(ContextArgs),
+    Usage(UsageArgs),
+    Statusline(StatuslineArgs),
     Attribute(AttributeArgs),
     Reservations(ReservationsArgs),
     Reindex(ReindexArgs),
@@ -61,7 +64,7 @@ pub(crate) enum Command {
 /// The commands by what they are for.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Record", &["exec", "import", "reserve", "release"]),
-    ("Look", &["ls", "show", "context", "attribute", "reservations"]),
+    ("Look", &["ls", "show", "context", "usage", "statusline", "attribute", "reservations"]),
     ("Keep", &["reindex", "doctor", "completions"]),
 ];
 

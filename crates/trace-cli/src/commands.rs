@@ -12,7 +12,9 @@ pub(crate) mod release;
 pub(crate) mod reservations;
 pub(crate) mod reserve;
 pub(crate) mod show;
+pub(crate) mod statusline;
 mod today;
+pub(crate) mod usage;
 
 use std::process::ExitCode;
 
@@ -39,6 +41,8 @@ pub(crate) fn run(command: Option<Command>, app: &mut App) -> anyhow::Result<Exi
         Some(Command::Ls(args)) => ls::run(args, app),
         Some(Command::Show(args)) => show::run(&args, app),
         Some(Command::Context(args)) => context::run(&args, app),
+        Some(Command::Usage(args)) => usage::run(&args, app),
+        Some(Command::Statusline(_)) => Ok(statusline::run(app)),
         Some(Command::Attribute(args)) => attribute::run(&args, app),
         Some(Command::Reservations(args)) => reservations::run(&args, app),
         Some(Command::Reindex(args)) => reindex::run(&args, app),

@@ -11,6 +11,7 @@ mod control;
 mod environment;
 mod error;
 mod object;
+mod pricing;
 mod progress;
 mod prompts;
 mod refresh;

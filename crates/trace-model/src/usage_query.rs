@@ -125,3 +125,6 @@ impl UsageQuery {
         ((row.record.launch_id, period, report.model.clone(), report.agent.clone()), allowed)
     }
 }
+
+#[cfg(test)]
+mod tests;

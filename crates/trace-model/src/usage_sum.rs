@@ -214,3 +214,6 @@ impl UsageReport {
 fn add_money(one: Option<NanoUsd>, other: Option<NanoUsd>) -> Option<NanoUsd> {
     [one, other].into_iter().flatten().reduce(NanoUsd::saturating_add)
 }
+
+#[cfg(test)]
+mod tests;

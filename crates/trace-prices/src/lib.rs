@@ -20,10 +20,8 @@ mod litellm;
 mod name;
 mod prices;
 mod table;
-mod version;
 
 pub use cost::Cost;
 pub use error::PriceError;
 pub use prices::ModelPrices;
 pub use table::PriceTable;
-pub use version::PriceVersion;

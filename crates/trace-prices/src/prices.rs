@@ -69,6 +69,11 @@ impl ModelPrices {
         era.map(|era| &era.rates)
     }
 
+    /// Tells whether a prompt of so many tokens, or of fewer, may be long enough for another price than a short one's.
+    pub fn has_tier_below(&self, tokens: u64) -> bool {
+        self.eras.iter().any(|era| era.rates.thresholds().any(|over| over < tokens))
+    }
+
     /// Reads a line of the table.
     pub(crate) fn from_table(text: &str) -> Option<Self> {
         let eras: Vec<EraText<'_>> = serde_json::from_str(text).ok()?;

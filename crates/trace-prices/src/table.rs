@@ -4,9 +4,9 @@ use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 use core::cmp::Ordering;
 
 use sha2::{Digest as _, Sha256};
-use trace_model::{usage::UsageReport, words::Provider};
+use trace_model::{usage::UsageReport, usage_query::PriceVersion, words::Provider};
 
-use crate::{Cost, ModelPrices, PriceError, PriceVersion, litellm, name};
+use crate::{Cost, ModelPrices, PriceError, litellm, name};
 
 /// The table: a line that says what it is of, then one line per name, sorted. `cargo xtask prices` makes it.
 const TABLE: &str = include_str!("../data/prices.txt");
@@ -65,10 +65,13 @@ impl PriceTable {
         Ok(self)
     }
 
-    /// Returns which prices these are.
+    /// Returns which prices these are: two tables of one version give the same costs.
+    ///
+    /// It names the crate that the prices are from with the SHA-256 of its data, the revision of the rules here, and
+    /// the SHA-256 of the user's own prices if there are any.
     pub fn version(&self) -> PriceVersion {
         let source = TABLE.lines().next().unwrap_or_default().trim_start_matches("# ");
-        PriceVersion::new(match &self.override_sha256 {
+        PriceVersion(match &self.override_sha256 {
             None => format!("{source} rules:{RULES}"),
             Some(sha256) => format!("{source} rules:{RULES} override:{sha256}"),
         })

@@ -17,3 +17,4 @@ pub(crate) mod launch;
 pub(crate) mod launches;
 pub(crate) mod reservations;
 pub(crate) mod run;
+pub(crate) mod usage;
