@@ -38,11 +38,16 @@ impl Bench {
         self.command(Self::program())
     }
 
-    /// Returns a command with the home, and nothing in its environment that another recorder set.
+    /// Returns a command with the home, and nothing in its environment that another recorder set. No agent keeps files
+    /// where it looks for them, but those that a test makes below `person`.
     pub(super) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.env("TRACE_HOME", self.home()).current_dir(self.folder.path());
+        command.env("HOME", self.path("person"));
         for name in ["TRACE_RUN_ID", "TRACE_PARENT_LAUNCH", "TRACE_PARENT_TURN"] {
+            command.env_remove(name);
+        }
+        for name in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "OPENCODE_DB", "XDG_DATA_HOME"] {
             command.env_remove(name);
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
