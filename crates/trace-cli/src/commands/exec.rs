@@ -18,8 +18,7 @@ use clap::Args;
 use pollster::FutureExt;
 use trace_capture::{
     Capture, CaptureEnv, Clock, EnvParts, Home, Labels, LedgerKind, MemoryLedger, OpenError, PreparedTurnContext,
-    ReservationUse, Rows, Start,
-    SystemClock,
+    ReservationUse, Rows, Start, SystemClock,
     intake::{
         exec::{
             AgentCommand, AgentInput, Exec, ExecError, ExecLaunch, ExecReport, Outputs, SessionFile, SessionLookup,
@@ -31,8 +30,9 @@ use trace_capture::{
 };
 use trace_model::{
     control::Control,
-    id::{ControlRunId, RunId},
+    id::{ControlRunId, LaunchId, RunId},
     ledger::Ledger,
+    totals::Totals,
     words::Provider,
 };
 
@@ -184,7 +184,7 @@ fn record(
         };
         warn_of_reservation(&control_run, reservation, app);
     }
-    let report = agent.run(Some(&launch))?;
+    let mut report = agent.run(Some(&launch))?;
     // Where that fails, nobody can cut the wait short; it is short all the same.
     let _ = restore_signals();
     // This gives the ledger its time. It is not asked for anything: whoever holds it would hold us as well.
@@ -199,42 +199,56 @@ fn record(
     if indexed == Indexed::Now {
         // Recorders inside of the agent may have had no ledger while this one was open.
         app.bring_in_deferred(&store);
-        bring_in_session(&report.session_file, &store, app);
+        if let Some(totals) = bring_in_session(&report.session_file, launch.id(), &store, app) {
+            report.totals = Some(totals);
+        }
     }
     let is_there = is_there(home.root(), launch.capture());
     Ok((report, RecordedLaunch { id: launch.id(), run_id: launch.capture().run_id(), status, indexed, is_there }))
 }
 
-/// Brings what the agent wrote in its session file to the launch, or says why not.
-fn bring_in_session(file: &SessionFile, store: &Store, app: &App) {
+/// Brings what the agent wrote in its session file to the launch, or says why not. Returns what the launch adds up to
+/// then.
+fn bring_in_session(file: &SessionFile, launch: LaunchId, store: &Store, app: &App) -> Option<Totals> {
+    let no_usage = "the output tells no usage, and";
+    let sessions = |count: u64| figures::counted(count, "session");
     let from = match file {
-        SessionFile::NotLooked => return,
+        SessionFile::NotLooked => return None,
         SessionFile::Found { path, session, is_store: true } => {
             ImportFrom::Stored { store: path.clone(), session: session.clone() }
         }
         SessionFile::Found { path, .. } => ImportFrom::Paths(vec![path.clone()]),
         SessionFile::None { looked_at: 0 } => {
-            let text = "the output tells no usage, and the agent wrote no session file while it ran";
-            return app.messages.say("note", text);
+            app.messages.say("note", &format!("{no_usage} the agent wrote no session while it ran"));
+            return None;
         }
         SessionFile::None { looked_at } => {
-            let files = figures::counted(*looked_at, "session file");
-            let text = format!("the output tells no usage, and of {files} written meanwhile none is of this folder");
-            return app.messages.say("note", &text);
+            let text = format!("{no_usage} of {} written meanwhile none is of this folder", sessions(*looked_at));
+            app.messages.say("note", &text);
+            return None;
         }
         SessionFile::Ambiguous { paths } => {
-            let text = format!(
-                "the output tells no usage, and {} could be the agent's; `trace import` brings in all",
-                figures::counted(u64::try_from(paths.len()).unwrap_or(u64::MAX), "session file")
-            );
-            return app.messages.say("note", &text);
+            let count = sessions(u64::try_from(paths.len()).unwrap_or(u64::MAX));
+            let text = format!("{no_usage} {count} could be the agent's; `trace import` brings in all");
+            app.messages.say("note", &text);
+            return None;
         }
     };
     let request = ImportRequest { from, keep: Keep::Copies, now: SystemClock.now() };
-    if let Err(error) = import(&store.home, &*store.ledger, &request, &mut |_| {}).block_on() {
-        let text = format!("the agent's session file is not brought in yet: {:#}", anyhow!(error));
-        app.messages.say("warning", &text);
+    let not_yet = |reason: &str| {
+        app.messages.say("warning", &format!("the agent's session is not brought in yet: {reason}"));
+    };
+    match import(&store.home, &*store.ledger, &request, &mut |_| {}).block_on() {
+        Err(error) => {
+            not_yet(&format!("{:#}", anyhow!(error)));
+            return None;
+        }
+        Ok(report) => {
+            report.notes.iter().filter(|note| note.kind == "unreadable").for_each(|note| not_yet(&note.detail))
+        }
     }
+    let usage = store.ledger.usage(launch).block_on().ok()?;
+    Some(Totals::of(&usage))
 }
 
 /// Says where a launch under control did not take over a reservation: whoever reserved one would look for it in vain.

@@ -1,6 +1,6 @@
 //! `trace exec` with real processes: each test has a home of its own.
 
-mod bench;
+pub(crate) mod bench;
 #[cfg(feature = "sled")]
 mod busy;
 mod capture;

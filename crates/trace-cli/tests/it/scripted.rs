@@ -24,6 +24,8 @@ use trace_model::{
 };
 use uuid::Uuid;
 
+use super::exec::bench::AGENT_VARIABLES;
+
 /// A home of a scripted session, which is deleted with the value.
 pub(crate) struct ScriptedHome {
     folder: tempfile::TempDir,
@@ -130,11 +132,13 @@ impl ScriptedHome {
         self.folder.path().join(name)
     }
 
-    /// Returns the command with those arguments, and nothing in its environment that steers it.
+    /// Returns the command with those arguments, and nothing in its environment that steers it. No agent keeps files
+    /// where it looks for them.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(program());
         command.arg("--home").arg(self.home()).args(arguments).current_dir(self.folder.path());
-        for name in ["TRACE_HOME", "NO_COLOR", "CLICOLOR_FORCE", "TERM"] {
+        command.env("HOME", self.path("person")).env("TZ", "UTC");
+        for name in ["TRACE_HOME", "NO_COLOR", "CLICOLOR_FORCE", "TERM"].iter().chain(&AGENT_VARIABLES) {
             command.env_remove(name);
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -1,7 +1,10 @@
 //! What is said when the agent has ended: one line, or one document.
 
 use serde::Serialize;
-use trace_capture::{CaptureReport, Recorded, intake::exec::ExecReport};
+use trace_capture::{
+    CaptureReport, Recorded,
+    intake::exec::{ExecReport, SessionFile},
+};
 use trace_model::{
     id::{LaunchId, RunId},
     totals::Totals,
@@ -89,6 +92,9 @@ pub(super) fn line(report: &ExecReport, recorded: &RecordedLaunch) -> String {
         totals.as_ref().and_then(|totals| totals.cost_usd).map(|cost| figures::money(Some(cost))),
         (report.recorded == Recorded::PromptOnly).then(|| match status.yielded_to {
             Some(owner) => format!("its session is recorded by {}", owner.short()),
+            None if matches!(report.session_file, SessionFile::Found { .. }) => {
+                "counted by its session file".to_owned()
+            }
             None => "no known stream in its output".to_owned(),
         }),
         status.trouble.as_ref().map(|trouble| format!("recorded in part: {trouble}")),

@@ -9,6 +9,13 @@ use std::{
 
 use serde_json::Value;
 
+/// What a recorder around the tests would have set.
+pub(super) const RECORDER_VARIABLES: [&str; 3] = ["TRACE_RUN_ID", "TRACE_PARENT_LAUNCH", "TRACE_PARENT_TURN"];
+
+/// What tells where the agents keep their files; else that is below the person's folder.
+pub(crate) const AGENT_VARIABLES: [&str; 5] =
+    ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "OPENCODE_DB", "XDG_DATA_HOME"];
+
 /// A home, and the command that records into it.
 pub(super) struct Bench {
     folder: tempfile::TempDir,
@@ -43,11 +50,8 @@ impl Bench {
     pub(super) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.env("TRACE_HOME", self.home()).current_dir(self.folder.path());
-        command.env("HOME", self.path("person"));
-        for name in ["TRACE_RUN_ID", "TRACE_PARENT_LAUNCH", "TRACE_PARENT_TURN"] {
-            command.env_remove(name);
-        }
-        for name in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "OPENCODE_DB", "XDG_DATA_HOME"] {
+        command.env("HOME", self.path("person")).env("TZ", "UTC");
+        for name in RECORDER_VARIABLES.iter().chain(&AGENT_VARIABLES) {
             command.env_remove(name);
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -10,7 +10,10 @@ use std::{
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::bench::Bench;
+use super::{
+    bench::{AGENT_VARIABLES, Bench, RECORDER_VARIABLES},
+    session_files::{agent, assert_counted, claude_session},
+};
 
 /// How long something may take to appear. It is far longer than it takes, and only ends a test that fails.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -38,10 +41,11 @@ impl Terminal {
     }
 
     fn run(bench: &Bench, mut command: CommandBuilder) -> Self {
-        for name in ["TRACE_RUN_ID", "TRACE_PARENT_LAUNCH", "TRACE_PARENT_TURN", "ENV"] {
+        for name in RECORDER_VARIABLES.iter().chain(&AGENT_VARIABLES).chain(&["ENV"]) {
             command.env_remove(name);
         }
         command.env("TRACE_HOME", bench.home());
+        command.env("HOME", bench.path("person"));
         command.env("PS1", "shell> ");
         command.cwd(bench.path(""));
         let pair = native_pty_system().openpty(SIZE).unwrap();
@@ -230,4 +234,14 @@ fn a_piped_stdout_is_recorded_while_the_rest_keeps_the_terminal() {
     assert_eq!(bench.artifact("raw/stdout"), b"as it should be\nheard hello\n");
     let launch = bench.show()["launch"].clone();
     assert_eq!(launch["surface"], "headless");
+}
+
+#[test]
+fn an_agent_on_a_terminal_is_counted_by_its_session() {
+    let bench = Bench::new();
+    let program = agent(&bench, "claude", |moment| claude_session(moment, "s1", &moment.folder));
+    let (code, screen) = Terminal::exec(&bench, &["--", program.to_str().unwrap()]).end();
+    assert_eq!((code, screen.as_str()), (0, "done\r\n"), "the terminal is the agent's");
+    let shown = assert_counted(&bench, "s1", 30, 30);
+    assert_eq!(shown["launch"]["surface"], "interactive");
 }
