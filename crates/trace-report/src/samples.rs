@@ -62,7 +62,8 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_micros(1_796_059_090_000_000 + seconds * 1_000_000).unwrap()
 }
 
-fn launch() -> Launch {
+/// Returns a launch that ended, of a session of Claude Code.
+pub(crate) fn launch() -> Launch {
     Launch {
         header: LaunchHeader {
             schema_version: 1,

@@ -170,12 +170,15 @@ pub struct Unpriced {
 }
 
 /// What a view is made of.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct UsageParts<'a> {
     /// The launches of the cells.
     pub launches: &'a BTreeMap<LaunchId, Launch>,
     /// The cells.
     pub cells: &'a [UsageCell],
+    /// Tells whether a cell is wanted. The others count nothing; but where windows are rows, a window begins where it
+    /// does for all usage of its provider.
+    pub wanted: &'a dyn Fn(&UsageCell) -> bool,
     /// The prices that their costs were computed by.
     pub price_version: &'a PriceVersion,
     /// The time of the moment.
@@ -196,21 +199,27 @@ pub struct UsageLayout<'a> {
     pub label: &'a dyn Fn(Timestamp) -> String,
 }
 
+impl UsageParts<'_> {
+    fn wants(&self, cell: &UsageCell) -> bool {
+        self.launches.contains_key(&cell.launch_id) && (self.wanted)(cell)
+    }
+}
+
 /// The cells of a row, under what they have in common.
 type Group<'a> = (Subject, Vec<&'a UsageCell>);
 
 impl UsageView {
-    /// Returns the view of the cells. A cell of a launch that is not among the launches is left out.
+    /// Returns the view of the wanted cells. A cell of a launch that is not among the launches is left out.
     pub fn new(parts: UsageParts<'_>, layout: UsageLayout<'_>) -> Self {
-        let cells: Vec<&UsageCell> =
-            parts.cells.iter().filter(|cell| parts.launches.contains_key(&cell.launch_id)).collect();
+        let cells: Vec<&UsageCell> = parts.cells.iter().filter(|cell| parts.wants(cell)).collect();
         let mut notes = Vec::new();
-        let mut rows: Vec<UsageEntry> = if layout.by == UsageBy::Blocks {
+        let groups = if layout.by == UsageBy::Blocks {
             notes.extend(note_of_undated(&cells));
-            windows::groups(&parts, &cells).into_iter().map(|group| entry(&parts, layout, group)).collect()
+            windows::groups(&parts)
         } else {
-            groups(&parts, layout, &cells).into_iter().map(|group| entry(&parts, layout, group)).collect()
+            groups(&parts, layout, &cells)
         };
+        let mut rows: Vec<UsageEntry> = groups.into_iter().map(|group| entry(&parts, layout, group)).collect();
         sort(layout.by, &mut rows);
         Self {
             schema_version: SCHEMA_VERSION,
@@ -334,7 +343,11 @@ fn unpriced(parts: &UsageParts<'_>, cells: &[&UsageCell]) -> Vec<Unpriced> {
 
 fn note_of_undated(cells: &[&UsageCell]) -> Option<String> {
     let records: u64 = cells.iter().filter(|cell| cell.period.is_none()).map(|cell| cell.sum.records).sum();
-    (records > 0).then(|| alloc::format!("{records} records have no time, and are in no window"))
+    match records {
+        0 => None,
+        1 => Some("1 record has no time, and is in no window".to_string()),
+        _ => Some(alloc::format!("{records} records have no time, and are in no window")),
+    }
 }
 
 /// Returns the sessions of the cells.

@@ -26,6 +26,8 @@ pub enum Finding {
     Cost {
         /// The cost.
         cost_usd: NanoUsd,
+        /// How far it can be trusted.
+        cost_quality: Quality,
         /// The limit.
         max_cost_usd: NanoUsd,
         /// The rows that cost the most, the dearest first.
@@ -35,6 +37,8 @@ pub enum Finding {
     Tokens {
         /// The tokens.
         total_tokens: u64,
+        /// How far they can be trusted.
+        quality: Quality,
         /// The limit.
         max_tokens: u64,
         /// The rows with the most, the largest first.
@@ -69,11 +73,12 @@ const NAMED: usize = 5;
 impl UsageView {
     /// Returns what is over the limits.
     pub fn check(&self, limits: Limits) -> Vec<Finding> {
-        let UsageTotals { cost_usd, total_tokens, quality, unpriced, .. } = self.totals;
+        let UsageTotals { sessions, cost_usd, cost_quality, total_tokens, quality, unpriced, .. } = self.totals;
         let mut findings = Vec::new();
         if let Some(max_cost_usd) = limits.max_cost_usd {
             if let Some(cost_usd) = cost_usd.filter(|cost| *cost > max_cost_usd) {
-                findings.push(Finding::Cost { cost_usd, max_cost_usd, most: self.most(|totals| totals.cost_usd) });
+                let most = self.most(|totals| totals.cost_usd);
+                findings.push(Finding::Cost { cost_usd, cost_quality, max_cost_usd, most });
             }
             if unpriced > 0 && !limits.allow_unpriced {
                 let models = self.unpriced.iter().map(|unpriced| unpriced.model.clone()).collect();
@@ -83,10 +88,11 @@ impl UsageView {
         if let Some(max_tokens) = limits.max_tokens
             && let Some(total_tokens) = total_tokens.filter(|tokens| *tokens > max_tokens)
         {
-            findings.push(Finding::Tokens { total_tokens, max_tokens, most: self.most(|totals| totals.total_tokens) });
+            let most = self.most(|totals| totals.total_tokens);
+            findings.push(Finding::Tokens { total_tokens, quality, max_tokens, most });
         }
-        // No rows at all are no usage, and that keeps every limit.
-        if !self.rows.is_empty() && quality == Quality::Unknown && !limits.allow_unpriced {
+        // Where nothing was used, every limit is kept.
+        if sessions > 0 && quality == Quality::Unknown && !limits.allow_unpriced {
             let named = [("max_cost", limits.max_cost_usd.is_some()), ("max_tokens", limits.max_tokens.is_some())];
             let named = named.into_iter().filter(|(_, is_set)| *is_set);
             findings.extend(named.map(|(limit, _)| Finding::Unknown { limit }));
@@ -102,3 +108,6 @@ impl UsageView {
         parts
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,12 +4,7 @@ use alloc::collections::BTreeMap;
 
 use serde::Serialize;
 use trace_model::{
-    id::LaunchId,
-    launch::Launch,
-    money::NanoUsd,
-    totals::Totals,
-    usage_query::UsageCell,
-    words::Quality,
+    id::LaunchId, launch::Launch, money::NanoUsd, totals::Totals, usage_query::UsageCell, words::Quality,
 };
 
 /// What cells add up to. The computed cost and the provider's own figure stand side by side, and are never added.

@@ -39,18 +39,23 @@ pub struct Window {
     pub projected_cost_usd: Option<NanoUsd>,
 }
 
-/// Returns the cells of each window. Cells without a time are in none.
-pub(super) fn groups<'a>(parts: &UsageParts<'a>, cells: &[&'a UsageCell]) -> Vec<(Option<String>, Group<'a>)> {
+/// The cells of each quarter of an hour.
+type Periods<'a> = Vec<(Timestamp, Vec<&'a UsageCell>)>;
+
+/// Returns the wanted cells of each window that has any. Cells without a time are in none.
+///
+/// A window is a matter of all usage of its provider, whatever is wanted of it.
+pub(super) fn groups<'a>(parts: &UsageParts<'a>) -> Vec<(Option<String>, Group<'a>)> {
     let mut providers: BTreeMap<&Provider, BTreeMap<Timestamp, Vec<&'a UsageCell>>> = BTreeMap::new();
-    for cell in cells.iter().filter(|cell| cell.sum.records > 0) {
+    for cell in parts.cells.iter().filter(|cell| cell.sum.records > 0) {
         if let (Some(launch), Some(period)) = (parts.launches.get(&cell.launch_id), cell.period) {
             let periods = providers.entry(&launch.header.provider).or_default();
-            periods.entry(period).or_default().push(*cell);
+            periods.entry(period).or_default().push(cell);
         }
     }
     let mut groups = Vec::new();
     for (provider, periods) in providers {
-        let mut windows: Vec<(Timestamp, Vec<(Timestamp, Vec<&UsageCell>)>)> = Vec::new();
+        let mut windows: Vec<(Timestamp, Periods<'_>)> = Vec::new();
         for (period, cells) in periods {
             match windows.last_mut() {
                 Some((start, periods)) if period.as_micros() < start.as_micros() + WINDOW => {
@@ -59,7 +64,7 @@ pub(super) fn groups<'a>(parts: &UsageParts<'a>, cells: &[&'a UsageCell]) -> Vec
                 _ => windows.push((hour_of(period), Vec::from([(period, cells)]))),
             }
         }
-        groups.extend(windows.into_iter().map(|(start, periods)| group(parts, provider, start, periods)));
+        groups.extend(windows.into_iter().filter_map(|(start, periods)| group(parts, provider, start, periods)));
     }
     groups
 }
@@ -68,14 +73,17 @@ fn group<'a>(
     parts: &UsageParts<'a>,
     provider: &Provider,
     starts_at: Timestamp,
-    periods: Vec<(Timestamp, Vec<&'a UsageCell>)>,
-) -> (Option<String>, Group<'a>) {
-    let first = periods.first().map_or(starts_at, |(period, _)| *period);
-    let last = periods.last().map_or(starts_at, |(period, _)| *period);
+    mut periods: Periods<'a>,
+) -> Option<(Option<String>, Group<'a>)> {
+    for (_, cells) in &mut periods {
+        cells.retain(|cell| parts.wants(cell));
+    }
+    periods.retain(|(_, cells)| !cells.is_empty());
+    let used = (periods.first()?.0, periods.last()?.0);
     let cells: Vec<&UsageCell> = periods.into_iter().flat_map(|(_, cells)| cells).collect();
     let totals = UsageTotals::of(parts.launches, &cells);
-    let window = Window::new(starts_at, (first, last), parts.now, &totals);
-    (None, (Subject { provider: Some(provider.clone()), window: Some(window), ..Subject::default() }, cells))
+    let window = Window::new(starts_at, used, parts.now, &totals);
+    Some((None, (Subject { provider: Some(provider.clone()), window: Some(window), ..Subject::default() }, cells)))
 }
 
 impl Window {
@@ -112,3 +120,6 @@ fn hour_of(at: Timestamp) -> Timestamp {
     let micros = at.as_micros();
     Timestamp::from_micros(micros - micros.rem_euclid(HOUR)).unwrap_or(at)
 }
+
+#[cfg(test)]
+mod tests;
