@@ -1,5 +1,7 @@
 //! Days, weeks and months, as they are where somebody looks.
 
+use std::time::Duration;
+
 use jiff::{
     Span, Timestamp as Instant,
     civil::{Date, Weekday},
@@ -49,13 +51,15 @@ impl Calendar {
     /// Returns the first moment of a day. It is not midnight where the clocks go forward then.
     pub(crate) fn start_of(&self, day: Date) -> Timestamp {
         let start = day.to_zoned_datetime(self.zone.clone()).map(|start| start.timestamp().as_microsecond());
-        start.ok().and_then(Timestamp::from_micros).unwrap_or(Timestamp::UNIX_EPOCH)
+        // Beyond the first and the last time that there is, nothing was ever recorded.
+        let beyond = if day.year() < 1970 { Timestamp::UNIX_EPOCH } else { Timestamp::UNIX_EPOCH + Duration::MAX };
+        start.ok().and_then(Timestamp::from_micros).unwrap_or(beyond)
     }
 
     /// Returns the day that many days earlier.
     #[expect(clippy::unused_self, reason = "days are asked of a calendar")]
     pub(crate) fn days_before(&self, day: Date, days: u32) -> Date {
-        day.saturating_sub(Span::new().try_days(days).unwrap_or_else(|_| Span::new().days(1_000_000)))
+        Span::new().try_days(days).map_or(Date::MIN, |span| day.saturating_sub(span))
     }
 }
 
@@ -122,5 +126,7 @@ mod tests {
         let utc = calendar("UTC");
         assert_eq!(utc.days_before("2026-11-30".parse().unwrap(), 30).to_string(), "2026-10-31");
         assert_eq!(utc.days_before("2026-11-30".parse().unwrap(), u32::MAX), Date::MIN);
+        assert_eq!(utc.start_of(Date::MIN), Timestamp::UNIX_EPOCH);
+        assert_eq!(utc.start_of(Date::MAX), time("9999-12-31T23:59:59.999999Z"));
     }
 }

@@ -1,6 +1,10 @@
 //! `trace usage`.
 
-use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    process::ExitCode,
+};
 
 use anyhow::Context;
 use clap::Args;
@@ -15,7 +19,7 @@ use trace_model::{
     timestamp::Timestamp,
     usage::base_model,
     usage_query::{UsageCell, UsageQuery},
-    words::Provider,
+    words::{Provider, Quality},
 };
 use trace_report::usage::{
     UsageBy, UsageLayout, UsageParts, UsageView,
@@ -29,7 +33,10 @@ use crate::{
     calendar::Calendar,
     error::WrongUsage,
     pricing::Pricing,
-    render::{csv, text::usage},
+    render::{
+        csv,
+        text::{figures, looks, usage},
+    },
     store::Store,
     when::{Last, When},
 };
@@ -37,7 +44,8 @@ use crate::{
 /// Sum up tokens and costs by day, session, model and more
 ///
 /// COST is computed from the tokens by dated list prices, and REPORTED is what the provider itself said. ≥ marks what is
-/// known to be at least so much, – what is unknown. What the agents wrote since the last time is brought in first.
+/// known to be at least so much, – what is unknown. What the agents wrote since the last time is brought in first. The
+/// exit code is 0; with --check it is 1 if a limit is not kept, or cannot be known to be; 2 is wrong usage.
 #[derive(Debug, Args)]
 pub(crate) struct UsageArgs {
     /// What the rows are. `blocks` are windows of five hours, which begin at the hour of the first request
@@ -81,7 +89,7 @@ pub(crate) struct UsageArgs {
     /// Print comma-separated values, with a header
     #[arg(long)]
     csv: bool,
-    /// Fail if all rows together are over a limit, and name what is
+    /// Fail with exit code 1 if all rows together are over a limit, and name what is
     #[arg(long)]
     check: bool,
     /// The most that they may cost, in dollars; usage without a price fails
@@ -103,8 +111,9 @@ pub(crate) fn run(args: &UsageArgs, app: &mut App) -> anyhow::Result<ExitCode> {
     let now = SystemClock.now();
     let store = if args.no_refresh { app.open_store_to_look()? } else { app.open_refreshed_store()? };
     let pricing = Pricing::read(store.as_ref().map(|store| &store.home), args.prices.as_deref())?;
+    let wanted = Wanted::new(args, &pricing, &calendar, now);
     let used = match &store {
-        Some(store) => Used::read(args, store, &pricing, &calendar, now, app)?,
+        Some(store) => Used::read(&wanted, store, &pricing, app)?,
         None => Used::default(),
     };
     let label = |at: Timestamp| match args.by {
@@ -113,11 +122,17 @@ pub(crate) fn run(args: &UsageArgs, app: &mut App) -> anyhow::Result<ExitCode> {
         UsageBy::Blocks => calendar.minute_of(at),
         _ => calendar.day_of(at).to_string(),
     };
-    let parts = UsageParts { launches: &used.launches, cells: &used.cells, price_version: &pricing.version, now };
-    let layout =
-        UsageLayout { by: args.by, breakdown: args.breakdown, time_zone: calendar.name(), label: &label };
+    let parts = UsageParts {
+        launches: &used.launches,
+        cells: &used.cells,
+        wanted: &|cell| used.launches.get(&cell.launch_id).is_some_and(|launch| wanted.has(launch, cell)),
+        price_version: &pricing.version,
+        now,
+    };
+    let layout = UsageLayout { by: args.by, breakdown: args.breakdown, time_zone: calendar.name(), label: &label };
     let mut view = UsageView::new(parts, layout);
-    view.notes.extend(pricing.notes(&used.launches, &used.cells));
+    view.notes.extend(pricing.notes(&used.launches, used.cells.iter().filter(|cell| (parts.wanted)(cell))));
+    view.notes.extend(used.note_of_silent());
     let findings = args.check.then(|| view.check(args.limits()));
     if args.json {
         app.output.json(&Checked { view: &view, check: findings.as_deref().map(Check::of) })?;
@@ -127,14 +142,42 @@ pub(crate) fn run(args: &UsageArgs, app: &mut App) -> anyhow::Result<ExitCode> {
         app.output.lines(usage::lines(&view, &calendar, app.width()))?;
     }
     if view.rows.is_empty() {
-        let unindexed = store.as_ref().and_then(Store::hint_of_unindexed);
-        app.messages.say("note", unindexed.unwrap_or("no such usage is on record"));
+        say_why_empty(app, store.as_ref(), &used);
     }
-    let findings = findings.unwrap_or_default();
-    for finding in &findings {
-        app.messages.say("over", &usage::finding(finding));
+    Ok(match findings {
+        Some(findings) => said_of_check(&findings, &view, args.limits(), app),
+        None => ExitCode::SUCCESS,
+    })
+}
+
+/// Says why there is no row: the ledger lacks what was recorded, or holds other usage, or nothing was ever used, as far
+/// as can be seen where agents keep their files.
+fn say_why_empty(app: &App, store: Option<&Store>, used: &Used) {
+    if let Some(unindexed) = store.and_then(Store::hint_of_unindexed) {
+        app.messages.say("note", unindexed);
+    } else if !used.launches.is_empty() {
+        app.messages.say("note", "no such usage is on record");
+    } else {
+        let looks = app.environment.agent_roots().looks();
+        let lines: Vec<String> = looks.iter().map(|look| format!("\n{}", looks::line(look))).collect();
+        app.messages.say("note", &format!("no usage is on record, and no agent keeps a session here:{}", lines.concat()));
     }
-    Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Says what the check found, and returns the exit code that tells it.
+fn said_of_check(findings: &[Finding], view: &UsageView, limits: Limits, app: &App) -> ExitCode {
+    for finding in findings {
+        app.messages.say(usage::word_of(finding), &usage::finding(finding));
+    }
+    if !findings.is_empty() {
+        return ExitCode::FAILURE;
+    }
+    let may_cost_more = limits.max_cost_usd.is_some() && view.totals.cost_quality == Quality::LowerBound;
+    let may_be_more = limits.max_tokens.is_some() && view.totals.quality == Quality::LowerBound;
+    if may_cost_more || may_be_more {
+        app.messages.say("note", "within the limits as far as it is known: some of it is a lower bound");
+    }
+    ExitCode::SUCCESS
 }
 
 /// The document of a view, and of what was checked.
@@ -162,45 +205,16 @@ impl UsageArgs {
     const fn limits(&self) -> Limits {
         Limits { max_cost_usd: self.max_cost, max_tokens: self.max_tokens, allow_unpriced: self.allow_unpriced }
     }
-
-    fn wants_model(&self, model: Option<&str>) -> bool {
-        let is_it = |model: &str| self.model.iter().any(|wanted| wanted == model || wanted == base_model(model));
-        self.model.is_empty() || model.is_some_and(is_it)
-    }
-
-    fn wants_project(&self, launch: &Launch) -> bool {
-        let project = project_of(launch);
-        let name = project.rsplit('/').find(|name| !name.is_empty());
-        let is_it = |wanted: &String| {
-            let wanted = wanted.trim_end_matches('/');
-            wanted == project || Some(wanted) == name || wanted == launch.header.repo
-        };
-        self.project.is_empty() || self.project.iter().any(is_it)
-    }
 }
 
-/// What the view is made of.
-#[derive(Debug, Default)]
-struct Used {
-    launches: BTreeMap<LaunchId, Launch>,
-    cells: Vec<UsageCell>,
+/// Which usage is asked for.
+struct Wanted<'a> {
+    args: &'a UsageArgs,
+    query: UsageQuery,
 }
 
-impl Used {
-    fn read(
-        args: &UsageArgs,
-        store: &Store,
-        pricing: &Pricing,
-        calendar: &Calendar,
-        now: Timestamp,
-        app: &App,
-    ) -> anyhow::Result<Self> {
-        let launches = store.ledger.launches(&LaunchQuery::default()).block_on().context("cannot list the launches")?;
-        let mut launches: BTreeMap<LaunchId, Launch> =
-            launches.into_iter().map(|launch| (launch.header.id, launch)).collect();
-        if let Err(error) = pricing.price_all(store, &launches) {
-            app.messages.say("warning", &format!("some costs are not computed: {error:#}"));
-        }
+impl<'a> Wanted<'a> {
+    fn new(args: &'a UsageArgs, pricing: &Pricing, calendar: &Calendar, now: Timestamp) -> Self {
         let last = args.last.map(|last| last.start(now, calendar));
         let query = UsageQuery {
             launches: LaunchQuery { providers: args.provider.iter().cloned().collect(), ..LaunchQuery::default() },
@@ -209,12 +223,87 @@ impl Used {
             price_version: Some(pricing.version.clone()),
             ..UsageQuery::default()
         };
-        let cells = store.ledger.usage_cells(&query).block_on().context("cannot sum up the usage")?;
-        launches.retain(|_, launch| args.wants_project(launch));
-        let wanted = |cell: &UsageCell| {
-            launches.contains_key(&cell.launch_id) && args.wants_model(cell.model.as_deref())
+        Self { args, query }
+    }
+
+    /// Returns what the ledger is asked for. Where a window begins, the usage before it tells.
+    fn query(&self) -> UsageQuery {
+        let (observed_from, observed_before) = match self.args.by {
+            UsageBy::Blocks => (None, None),
+            _ => (self.query.observed_from, self.query.observed_before),
         };
-        Ok(Self { cells: cells.into_iter().filter(wanted).collect(), launches })
+        UsageQuery { observed_from, observed_before, ..self.query.clone() }
+    }
+
+    fn has(&self, launch: &Launch, cell: &UsageCell) -> bool {
+        let model = cell.model.as_deref();
+        self.has_project(launch) && self.has_model(model) && self.query.allows(cell.period, model, &cell.agent)
+    }
+
+    fn has_model(&self, model: Option<&str>) -> bool {
+        let wanted = &self.args.model;
+        let is_it = |model: &str| wanted.iter().any(|wanted| wanted == model || wanted == base_model(model));
+        wanted.is_empty() || model.is_some_and(is_it)
+    }
+
+    fn has_project(&self, launch: &Launch) -> bool {
+        let project = project_of(launch);
+        let name = project.rsplit('/').find(|name| !name.is_empty());
+        let is_it = |wanted: &String| {
+            let wanted = wanted.trim_end_matches('/');
+            wanted == project || Some(wanted) == name || wanted == launch.header.repo
+        };
+        self.args.project.is_empty() || self.args.project.iter().any(is_it)
+    }
+
+    /// Tells whether the launch is one of those that are asked for, as far as it tells that without usage.
+    fn has_launch(&self, launch: &Launch) -> bool {
+        let started_at = launch.header.started_at;
+        self.query.launches.allows(launch)
+            && self.args.model.is_empty()
+            && self.has_project(launch)
+            && self.query.observed_from.is_none_or(|from| started_at >= from)
+            && self.query.observed_before.is_none_or(|before| started_at < before)
+    }
+}
+
+/// What the view is made of.
+#[derive(Debug, Default)]
+struct Used {
+    launches: BTreeMap<LaunchId, Launch>,
+    cells: Vec<UsageCell>,
+    /// The number of launches that are asked for and tell no usage at all.
+    silent: u64,
+}
+
+impl Used {
+    fn read(wanted: &Wanted<'_>, store: &Store, pricing: &Pricing, app: &App) -> anyhow::Result<Self> {
+        let ledger = &*store.ledger;
+        let launches = ledger.launches(&LaunchQuery::default()).block_on().context("cannot list the launches")?;
+        let launches: BTreeMap<LaunchId, Launch> =
+            launches.into_iter().map(|launch| (launch.header.id, launch)).collect();
+        if let Err(error) = pricing.price_all(store, &launches) {
+            app.messages.say("warning", &format!("some costs are not computed: {error:#}"));
+        }
+        let cells = ledger.usage_cells(&wanted.query()).block_on().context("cannot sum up the usage")?;
+        let telling: BTreeSet<LaunchId> = cells.iter().map(|cell| cell.launch_id).collect();
+        let mut silent = 0;
+        for (id, _) in launches.iter().filter(|(id, launch)| !telling.contains(id) && wanted.has_launch(launch)) {
+            // It may tell usage of another time.
+            if ledger.usage(*id).block_on().context("cannot look for usage")?.is_empty() {
+                silent += 1;
+            }
+        }
+        Ok(Self { launches, cells, silent })
+    }
+
+    fn note_of_silent(&self) -> Option<String> {
+        let (launches, tell, are) = match self.silent {
+            0 => return None,
+            1 => ("1 launch".to_owned(), "tells", "is"),
+            silent => (figures::counted(silent, "launch"), "tell", "are"),
+        };
+        Some(format!("{launches} {tell} no usage, and {are} in no row"))
     }
 }
 

@@ -15,6 +15,7 @@ pub(crate) mod context;
 pub(crate) mod events;
 pub(crate) mod launch;
 pub(crate) mod launches;
+pub(crate) mod looks;
 pub(crate) mod reservations;
 pub(crate) mod run;
 pub(crate) mod usage;

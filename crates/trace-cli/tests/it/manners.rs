@@ -7,7 +7,10 @@ use std::{
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
-use super::scripted::{ANSWERED, CONTROL, FAILED, RAW, ScriptedHome, program};
+use super::{
+    exec::bench::AGENT_VARIABLES,
+    scripted::{ANSWERED, CONTROL, FAILED, RAW, ScriptedHome, program},
+};
 
 #[test]
 fn help_groups_the_commands_and_fits_a_terminal() {
@@ -274,10 +277,12 @@ pub(super) fn in_terminal(home: &ScriptedHome, columns: u16, arguments: &[&str])
     command.arg("--home");
     command.arg(home.home());
     command.args(arguments);
-    for name in ["TRACE_HOME", "NO_COLOR", "CLICOLOR_FORCE"] {
+    for name in ["TRACE_HOME", "NO_COLOR", "CLICOLOR_FORCE"].iter().chain(&AGENT_VARIABLES) {
         command.env_remove(name);
     }
     command.env("TERM", "xterm-256color");
+    command.env("HOME", home.path("person"));
+    command.env("TZ", "UTC");
     let mut child = pair.slave.spawn_command(command).unwrap();
     drop(pair.slave);
     let mut reader = pair.master.try_clone_reader().unwrap();

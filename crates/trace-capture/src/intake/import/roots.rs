@@ -65,6 +65,11 @@ impl Roots {
         roots.into_iter().flatten().any(|root| root.exists())
     }
 
+    /// Looks through the folders, without reading any file.
+    pub fn looks(&self) -> Vec<Look> {
+        self.find().looks
+    }
+
     pub(super) fn find(&self) -> Found {
         let mut found = Found::default();
         for root in &self.claude {

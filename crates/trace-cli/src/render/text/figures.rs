@@ -37,10 +37,12 @@ pub(crate) fn known(number: Option<u64>) -> String {
 
 /// Returns the number as far as it can be trusted: `≥` marks a lower bound.
 pub(crate) fn measured(number: Option<u64>, quality: Quality) -> String {
-    match number {
-        Some(number) if quality != Quality::Exact => format!("≥ {}", count(number)),
-        _ => known(number),
-    }
+    number.map_or_else(|| UNKNOWN.to_owned(), |number| marked(count(number), quality))
+}
+
+/// Returns a figure that is known as far as it can be trusted: `≥` marks a lower bound.
+pub(crate) fn marked(figure: String, quality: Quality) -> String {
+    if quality == Quality::Exact { figure } else { format!("≥ {figure}") }
 }
 
 /// Returns the number of bytes in the unit that fits.

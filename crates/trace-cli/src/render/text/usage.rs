@@ -1,6 +1,6 @@
 //! What agents used, as a table.
 
-use trace_model::{money::NanoUsd, words::Quality};
+use trace_model::money::NanoUsd;
 use trace_report::usage::{
     ModelUsage, Unpriced, UsageBy, UsageEntry, UsageView,
     check::{Finding, Part},
@@ -143,9 +143,12 @@ fn amounts(totals: &UsageTotals) -> [String; 9] {
     ]
 }
 
-fn cost(totals: &UsageTotals) -> String {
-    let money = figures::money(totals.cost_usd);
-    if totals.cost_quality == Quality::LowerBound { format!("≥ {money}") } else { money }
+/// Returns the computed cost.
+pub(crate) fn cost(totals: &UsageTotals) -> String {
+    match totals.cost_usd {
+        Some(_) => figures::marked(figures::money(totals.cost_usd), totals.cost_quality),
+        None => figures::UNKNOWN.to_owned(),
+    }
 }
 
 fn unpriced(unpriced: &Unpriced) -> String {
@@ -156,17 +159,26 @@ fn unpriced(unpriced: &Unpriced) -> String {
     format!("{title}  {model} of {} · {records} · {tokens} tokens", unpriced.provider)
 }
 
+/// Returns what a finding is of: usage over a limit, or usage that no limit can be held against.
+pub(crate) const fn word_of(finding: &Finding) -> &'static str {
+    match finding {
+        Finding::Cost { .. } | Finding::Tokens { .. } => "over",
+        Finding::Unpriced { .. } | Finding::Unknown { .. } => "unknown",
+    }
+}
+
 /// Returns what a finding says.
 pub(crate) fn finding(finding: &Finding) -> String {
     match finding {
-        Finding::Cost { cost_usd, max_cost_usd, most } => {
+        Finding::Cost { cost_usd, cost_quality, max_cost_usd, most } => {
             let money = |amount: &NanoUsd| figures::money(Some(*amount));
-            format!("it cost {}, and {} was the most: {}", money(cost_usd), money(max_cost_usd), parts(most, money))
+            let cost = figures::marked(money(cost_usd), *cost_quality);
+            format!("it cost {cost}, and {} is the most that it may: {}", money(max_cost_usd), parts(most, money))
         }
-        Finding::Tokens { total_tokens, max_tokens, most } => {
+        Finding::Tokens { total_tokens, quality, max_tokens, most } => {
             let count = |amount: &u64| figures::count(*amount);
-            let parts = parts(most, count);
-            format!("{} tokens, and {} was the most: {parts}", count(total_tokens), count(max_tokens))
+            let tokens = figures::marked(count(total_tokens), *quality);
+            format!("{tokens} tokens, and {} are the most: {}", count(max_tokens), parts(most, count))
         }
         Finding::Unpriced { records, models } => {
             let names: Vec<String> = models
