@@ -60,15 +60,15 @@ impl Pricing {
         let mut known: BTreeMap<(Provider, String), Option<ModelPrices>> = BTreeMap::new();
         loop {
             let records = store.ledger.uncosted(&self.version, BATCH).block_on().context("cannot look for costs")?;
-            if records.is_empty() {
+            let entry = |record: UsageRecord| {
+                let launch = launches.get(&record.launch_id)?;
+                Some(CostEntry { cost: self.cost(&mut known, launch, &record.report), record })
+            };
+            let entries: Vec<CostEntry> = records.into_iter().filter_map(entry).collect();
+            if entries.is_empty() {
+                // There are none, or only those of launches that came meanwhile: they wait for the next one who asks.
                 return Ok(());
             }
-            let entry = |record: UsageRecord| {
-                let launch = launches.get(&record.launch_id);
-                let cost = launch.and_then(|launch| self.cost(&mut known, launch, &record.report));
-                CostEntry { launch_id: record.launch_id, key: record.report.key, cost }
-            };
-            let entries: Vec<CostEntry> = records.into_iter().map(entry).collect();
             store.ledger.save_costs(&self.version, &entries).block_on().context("cannot keep costs")?;
         }
     }
@@ -92,8 +92,12 @@ impl Pricing {
     }
 
     /// Returns what a reader has to know of the costs of the cells.
-    pub(crate) fn notes(&self, launches: &BTreeMap<LaunchId, Launch>, cells: &[UsageCell]) -> Vec<String> {
-        let sums = cells.iter().filter(|cell| cell.sum.unlisted > 0);
+    pub(crate) fn notes<'a>(
+        &self,
+        launches: &BTreeMap<LaunchId, Launch>,
+        cells: impl Iterator<Item = &'a UsageCell>,
+    ) -> Vec<String> {
+        let sums = cells.filter(|cell| cell.sum.unlisted > 0);
         let may_be_dearer = |cell: &&UsageCell| {
             let (Some(launch), Some(model)) = (launches.get(&cell.launch_id), cell.model.as_deref()) else { return false };
             let sum = &cell.sum;

@@ -166,7 +166,7 @@ pub trait Ledger: fmt::Debug + Send + Sync + 'static {
     async fn uncosted(&self, version: &PriceVersion, limit: u32) -> Result<Vec<UsageRecord>, LedgerError>;
 
     /// Keeps what records cost by that version of the prices, instead of what another one said of them. An entry of a
-    /// record that is not here is passed over.
+    /// record that is not here as it is there is passed over: somebody changed the record while its cost was computed.
     ///
     /// # Errors
     ///

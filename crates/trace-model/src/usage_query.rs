@@ -14,7 +14,7 @@ use crate::{
     money::NanoUsd,
     query::LaunchQuery,
     timestamp::Timestamp,
-    usage::{Agent, UsageRow},
+    usage::{Agent, UsageRecord, UsageRow},
     usage_sum::{ComputedCost, UsageSum},
 };
 
@@ -63,10 +63,8 @@ pub struct UsageCell {
 /// What a record costs by one version of the prices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CostEntry {
-    /// The launch of the record.
-    pub launch_id: LaunchId,
-    /// The key of the record.
-    pub key: String,
+    /// The record as it was when the cost was computed: it may be another one by now.
+    pub record: UsageRecord,
     /// The cost; nothing where the prices do not know the model.
     pub cost: Option<NanoUsd>,
 }

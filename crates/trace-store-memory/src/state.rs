@@ -98,8 +98,8 @@ impl State {
     }
 
     pub(crate) fn save_cost(&mut self, version: &PriceVersion, entry: &CostEntry) {
-        let place = (entry.launch_id, entry.key.clone());
-        if self.usage.contains_key(&place) {
+        let place = (entry.record.launch_id, entry.record.report.key.clone());
+        if self.usage.get(&place) == Some(&entry.record) {
             let cost = entry.cost.map_or(ComputedCost::NoPrice, ComputedCost::Priced);
             self.costs.insert(place, (version.clone(), cost));
         }

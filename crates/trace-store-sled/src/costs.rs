@@ -55,13 +55,13 @@ pub(crate) fn uncosted(database: &Database, version: &PriceVersion, limit: u32) 
 /// Keeps what records cost by the version.
 pub(crate) fn save(database: &Database, version: &PriceVersion, costs: &[CostEntry]) -> Result<(), Cause> {
     let mut changes = Changes::default();
-    for entry in costs {
-        let key = keys::usage(entry.launch_id, &entry.key);
-        if database.bytes(Tree::Usage, &key)?.is_some() {
+    for CostEntry { record, cost } in costs {
+        let key = keys::usage(record.launch_id, &record.report.key);
+        if database.row(Tree::Usage, &key)?.as_ref() == Some(record) {
             for old in database.entries(Tree::Costs, &key) {
                 changes.delete(Tree::Costs, old?.0);
             }
-            changes.set_row(Tree::Costs, &key, &rows::encode(&StoredCost::new(version, entry.cost)));
+            changes.set_row(Tree::Costs, &key, &rows::encode(&StoredCost::new(version, *cost)));
         }
     }
     database.commit(changes)

@@ -196,9 +196,8 @@ fn costs(ledger: &SqliteLedger) -> (Duration, Duration) {
     let mut records = Vec::new();
     let uncosted = cpu(|| records = block_on(ledger.uncosted(&version(), u32::MAX)).expect("they can be read"));
     let cost = |record: UsageRecord| CostEntry {
-        launch_id: record.launch_id,
         cost: record.report.output_tokens.map(|tokens| NanoUsd::from_nanos(tokens * 25_000)),
-        key: record.report.key,
+        record,
     };
     let costs: Vec<CostEntry> = records.into_iter().map(cost).collect();
     let saved = cpu(|| block_on(ledger.save_costs(&version(), &costs)).expect("the records are there"));

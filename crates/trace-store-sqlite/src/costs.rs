@@ -13,7 +13,7 @@ use crate::{
     columns::Writer,
     error::Cause,
     read, rollups,
-    rows::{self, USAGE_RECORDS},
+    rows::{self, Cost, USAGE_RECORDS},
 };
 
 /// Returns up to that many records with tokens of which no cost is known by the version.
@@ -34,6 +34,19 @@ fn uncosted_sql() -> String {
     )
 }
 
+/// Sets the cost of a record that is as it was when that was computed. The parameters are the columns in their order.
+fn save_sql() -> String {
+    let is_cost = |column: &str| column == "price_version" || column == "computed_cost_nanousd";
+    let columns = (1..).zip(USAGE_RECORDS.columns);
+    let (costs, record): (Vec<_>, Vec<_>) = columns.partition(|(_, column)| is_cost(column));
+    let all = |columns: Vec<(u32, &&str)>, relation: &str, between: &str| {
+        let parts: Vec<String> =
+            columns.iter().map(|(number, column)| format!("{column} {relation} ?{number}")).collect();
+        parts.join(between)
+    };
+    format!("UPDATE usage_records SET {} WHERE {}", all(costs, "=", ", "), all(record, "IS", " AND "))
+}
+
 /// Keeps what records cost by the version.
 pub(crate) fn save(transaction: &Transaction<'_>, version: &PriceVersion, costs: &[CostEntry]) -> Result<(), Cause> {
     let number = match rollups::number_of(transaction, version)? {
@@ -43,18 +56,13 @@ pub(crate) fn save(transaction: &Transaction<'_>, version: &PriceVersion, costs:
             insert.insert([&version.0])?
         }
     };
-    let mut update = transaction.prepare_cached(
-        "UPDATE usage_records SET price_version = ?1, computed_cost_nanousd = ?2 WHERE launch_id = ?3 AND key = ?4",
-    )?;
+    let mut update = transaction.prepare_cached(&save_sql())?;
     let mut writer = Writer::new(&mut update);
-    for entry in costs {
-        writer.put(&number)?;
-        writer.put(&entry.cost)?;
-        writer.put(&entry.launch_id)?;
-        writer.put(&entry.key)?;
+    for CostEntry { record, cost } in costs {
+        rows::write_usage(&mut writer, record, Some(Cost { version: number, cost: *cost }))?;
         writer.execute()?;
     }
     // Costs change nothing about replays, so nothing about other launches.
-    let launches: BTreeSet<LaunchId> = costs.iter().map(|entry| entry.launch_id).collect();
+    let launches: BTreeSet<LaunchId> = costs.iter().map(|entry| entry.record.launch_id).collect();
     launches.into_iter().try_for_each(|launch| rollups::forget_launch(transaction, launch))
 }

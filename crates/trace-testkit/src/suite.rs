@@ -13,6 +13,8 @@ use trace_model::{
     usage::UsageRow,
 };
 
+pub mod cells;
+pub mod costs;
 pub mod durability;
 pub mod launches;
 pub mod queries;
@@ -99,6 +101,29 @@ macro_rules! ledger_conformance {
                 replays_change_when_another_launch_changes,
                 a_turn_says_what_its_records_say,
                 a_turn_without_records_knows_nothing;
+            cells:
+                without_usage_there_are_no_cells,
+                cells_come_by_launch_period_model_and_agent,
+                a_period_begins_at_a_quarter_of_an_hour,
+                sums_stop_at_the_largest_number,
+                unknown_numbers_add_up_to_unknown,
+                each_filter_of_usage_wants_what_it_names,
+                every_write_shows_in_the_cells,
+                replays_come_and_go_in_the_cells,
+                a_request_counts_once_within_a_launch_too,
+                cells_follow_what_changes_in_the_row_of_their_launch,
+                cells_add_up_to_the_totals_of_their_records;
+            costs:
+                a_cost_is_known_by_the_version_of_its_prices,
+                a_model_without_a_price_is_neither_free_nor_uncosted,
+                costs_stop_at_the_largest_number,
+                a_cost_of_a_record_that_changed_is_forgotten,
+                a_record_that_stays_as_it_was_keeps_its_cost,
+                a_cost_of_what_a_record_is_no_more_is_not_saved,
+                costs_of_records_that_are_not_here_are_passed_over,
+                what_has_no_cost_comes_by_launch_and_key_up_to_the_limit,
+                the_cost_of_a_replay_counts_when_the_replay_does,
+                costs_are_in_no_row;
             replacement:
                 a_launch_that_is_not_here_is_added,
                 no_old_row_of_a_replaced_launch_is_left,
@@ -136,6 +161,7 @@ macro_rules! ledger_conformance {
         $crate::ledger_rules! { $open, check_reopening;
             durability:
                 two_handles_see_what_each_other_wrote,
+                two_handles_add_up_what_each_other_wrote,
         }
     };
     ($open:expr, exclusive) => {
@@ -152,6 +178,7 @@ macro_rules! ledger_conformance {
         $crate::ledger_rules! { $open, check_reopening;
             durability:
                 what_was_written_is_there_after_reopening,
+                costs_and_cells_are_there_after_reopening,
         }
 
         #[test]
@@ -259,6 +286,8 @@ mod tests {
     fn every_rule_is_in_the_list_of_the_macro() {
         let list = include_str!("suite.rs");
         let modules = [
+            include_str!("suite/cells.rs"),
+            include_str!("suite/costs.rs"),
             include_str!("suite/durability.rs"),
             include_str!("suite/launches.rs"),
             include_str!("suite/queries.rs"),
