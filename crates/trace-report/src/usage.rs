@@ -239,9 +239,9 @@ pub fn session_of(launch: &Launch) -> String {
     launch.provider_session_id.clone().unwrap_or_else(|| launch.header.id.to_string())
 }
 
-/// Returns the project of a launch: its label, or the folder that it worked on.
-pub fn project_of(launch: &Launch) -> &str {
-    launch.header.project.as_deref().unwrap_or(&launch.header.repo)
+/// Returns the project of a launch: its label, or the folder that it worked on, if that is known.
+pub fn project_of(launch: &Launch) -> Option<&str> {
+    launch.header.project.as_deref().or_else(|| Some(launch.header.repo.as_str()).filter(|repo| !repo.is_empty()))
 }
 
 fn groups<'a>(
@@ -256,7 +256,7 @@ fn groups<'a>(
             UsageBy::Daily | UsageBy::Weekly | UsageBy::Monthly | UsageBy::Blocks => cell.period.map(layout.label),
             UsageBy::Session => Some(session_of(launch)),
             UsageBy::Model => cell.model.clone(),
-            UsageBy::Project => Some(project_of(launch).to_string()),
+            UsageBy::Project => project_of(launch).map(ToString::to_string),
             UsageBy::Agent => Some(cell.agent.to_string()),
         };
         let session = (layout.by == UsageBy::Agent).then(|| session_of(launch));
@@ -279,7 +279,7 @@ fn note_subject(subject: &mut Subject, by: UsageBy, launch: &Launch, cell: &Usag
         session: Some(session_of(launch)),
         launch_id: Some(launch.header.id),
         started_at: Some(launch.header.started_at),
-        project: Some(project_of(launch).to_string()),
+        project: project_of(launch).map(ToString::to_string),
         agent: (by == UsageBy::Agent).then(|| cell.agent.clone()),
         window: None,
     };

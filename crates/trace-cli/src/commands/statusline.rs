@@ -33,7 +33,7 @@ use crate::{
     store::Store,
 };
 
-/// Print one short line about a session: its model, its context, its cost
+/// Print one short line: a session's model, context and cost
 ///
 /// It is made for the status line of Claude Code, which tells on standard input which session it shows; of that one
 /// alone is told. Without it, it is the last session of this folder. Stored costs are shown and none is computed.

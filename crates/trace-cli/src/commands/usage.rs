@@ -141,6 +141,8 @@ pub(crate) fn run(args: &UsageArgs, app: &mut App) -> anyhow::Result<ExitCode> {
     } else {
         app.output.lines(usage::lines(&view, &calendar, app.width()))?;
     }
+    // What is said of the rows comes behind them.
+    app.output.flush()?;
     if view.rows.is_empty() {
         say_why_empty(app, store.as_ref(), &used);
     }
@@ -160,7 +162,8 @@ fn say_why_empty(app: &App, store: Option<&Store>, used: &Used) {
     } else {
         let looks = app.environment.agent_roots().looks();
         let lines: Vec<String> = looks.iter().map(|look| format!("\n{}", looks::line(look))).collect();
-        app.messages.say("note", &format!("no usage is on record, and no agent keeps a session here:{}", lines.concat()));
+        app.messages
+            .say("note", &format!("no usage is on record, and no agent keeps a session here:{}", lines.concat()));
     }
 }
 
@@ -248,10 +251,10 @@ impl<'a> Wanted<'a> {
 
     fn has_project(&self, launch: &Launch) -> bool {
         let project = project_of(launch);
-        let name = project.rsplit('/').find(|name| !name.is_empty());
+        let name = project.and_then(|project| project.rsplit('/').find(|name| !name.is_empty()));
         let is_it = |wanted: &String| {
             let wanted = wanted.trim_end_matches('/');
-            wanted == project || Some(wanted) == name || wanted == launch.header.repo
+            Some(wanted) == project || Some(wanted) == name || wanted == launch.header.repo
         };
         self.args.project.is_empty() || self.args.project.iter().any(is_it)
     }

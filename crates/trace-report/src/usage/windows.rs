@@ -4,6 +4,7 @@
 //! Each provider has windows of its own. Where the usage between two windows is nothing, there is none.
 
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
+use core::time::Duration;
 
 use serde::Serialize;
 use trace_model::{
@@ -29,6 +30,9 @@ pub struct Window {
     pub ends_at: Timestamp,
     /// Whether it is not over yet.
     pub is_running: bool,
+    /// The time until it is over, of one that is running; it follows from the others.
+    #[serde(skip)]
+    pub left: Option<Duration>,
     /// The tokens of an hour, from its first quarter of an hour with requests to the last one, or to this moment.
     pub tokens_per_hour: Option<u64>,
     /// The computed cost of an hour.
@@ -102,6 +106,7 @@ impl Window {
             starts_at,
             ends_at: Timestamp::from_micros(end).unwrap_or(starts_at),
             is_running,
+            left: u64::try_from(left).ok().filter(|_| is_running).map(Duration::from_micros),
             tokens_per_hour: totals.total_tokens.map(per_hour),
             cost_usd_per_hour: money(cost.map(per_hour)),
             projected_total_tokens: totals.total_tokens.and_then(projected),

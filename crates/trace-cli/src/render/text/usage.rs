@@ -20,36 +20,37 @@ const INDENT: &str = "  ";
 pub(crate) fn lines(view: &UsageView, calendar: &Calendar, width: Option<u16>) -> Vec<String> {
     let mut table = Table::new(columns(view.by));
     for row in &view.rows {
-        table.push(Row::new(cells(view.by, head(view.by, row, calendar), &row.totals, row)));
+        table.push(Row::new(cells(view.by, head(view.by, row, calendar), row)));
         for model in row.models.iter().flatten() {
             table.push(model_row(view.by, model));
         }
     }
     if view.rows.len() > 1 {
-        let mut head = vec!["total".to_owned()];
-        head.resize(heads(view.by), String::new());
-        let (mut cells, tail) = (head, amounts(&view.totals));
-        cells.extend(tail);
+        let mut cells = vec!["total".to_owned()];
+        cells.resize(heads(view.by).len(), String::new());
+        cells.extend(amounts(view.by, &view.totals));
         table.push(Row::new(cells));
     }
     let mut lines = table.into_lines(width);
     lines.extend(view.unpriced.iter().map(unpriced));
     lines.extend(view.notes.iter().map(|note| format!("note  {}", escape::line(note))));
+    if !view.rows.is_empty() {
+        lines.push(style::styled(style::FAINT, basis(view)));
+    }
     lines
 }
 
-/// Returns the columns in front of the amounts.
-fn heads(by: UsageBy) -> usize {
-    match by {
-        UsageBy::Daily | UsageBy::Weekly | UsageBy::Monthly | UsageBy::Model | UsageBy::Project => 1,
-        UsageBy::Blocks => 2,
-        UsageBy::Session => 4,
-        UsageBy::Agent => 4,
-    }
+/// Returns what the figures are computed by.
+fn basis(view: &UsageView) -> String {
+    let version = &view.price_version.0;
+    let table = version.split(" sha256:").next().unwrap_or(version);
+    let own = if version.contains(" override:") { " and your own" } else { "" };
+    format!("prices of {}{own} · days of {}", escape::line(table), escape::line(&view.time_zone))
 }
 
-fn columns(by: UsageBy) -> Vec<Column> {
-    let mut columns = match by {
+/// Returns the columns in front of the amounts.
+fn heads(by: UsageBy) -> Vec<Column> {
+    match by {
         UsageBy::Daily => vec![Column::text("DAY")],
         UsageBy::Weekly => vec![Column::text("WEEK FROM")],
         UsageBy::Monthly => vec![Column::text("MONTH")],
@@ -58,47 +59,55 @@ fn columns(by: UsageBy) -> Vec<Column> {
         UsageBy::Session => vec![
             Column::text("LAUNCH"),
             Column::text("STARTED"),
-            Column::text("PROVIDER").left_out(8),
-            Column::text("PROJECT").left_out(7),
+            Column::text("PROVIDER").left_out(2),
+            Column::text("PROJECT").left_out(6),
         ],
         UsageBy::Agent => vec![
             Column::text("AGENT").shrinks(),
             Column::text("LAUNCH"),
-            Column::text("STARTED").left_out(8),
-            Column::text("PROVIDER").left_out(7),
+            Column::text("STARTED").left_out(4),
+            Column::text("PROVIDER").left_out(5),
         ],
         UsageBy::Blocks => vec![Column::text("WINDOW FROM"), Column::text("PROVIDER")],
-    };
+    }
+}
+
+fn columns(by: UsageBy) -> Vec<Column> {
+    let mut columns = heads(by);
     columns.extend([
-        Column::number("SESSIONS").left_out(10),
-        Column::number("REQUESTS").left_out(9),
-        Column::number("INPUT").left_out(3),
-        Column::number("CACHE WRITE").left_out(6),
-        Column::number("CACHE READ").left_out(5),
-        Column::number("OUTPUT").left_out(2),
+        Column::number("SESSIONS").left_out(12),
+        Column::number("REPLAYS").left_out(11),
+        Column::number("REQUESTS").left_out(10),
+        Column::number("INPUT").left_out(7),
+        Column::number("CACHE WRITE").left_out(9),
+        Column::number("CACHE READ").left_out(8),
+        Column::number("OUTPUT").left_out(if by == UsageBy::Blocks { 6 } else { 3 }),
         Column::number("TOTAL"),
         Column::number("COST"),
-        Column::number("REPORTED").left_out(1),
+        Column::number("REPORTED").left_out(5),
     ]);
     if by == UsageBy::Blocks {
         columns.extend([
-            Column::number("TOKENS/H").left_out(4),
-            Column::number("COST/H").left_out(4),
-            Column::number("PROJECTED").left_out(4),
+            Column::number("TOKENS/H").left_out(3),
+            Column::number("COST/H").left_out(2),
+            Column::number("PROJECTED").left_out(1),
+            Column::text("LEFT").left_out(4),
         ]);
     }
     columns
 }
 
 fn head(by: UsageBy, row: &UsageEntry, calendar: &Calendar) -> Vec<String> {
-    let text = |text: Option<&str>| text.map_or_else(|| figures::UNKNOWN.to_owned(), |text| escape::line(text).into_owned());
+    let text =
+        |text: Option<&str>| text.map_or_else(|| figures::UNKNOWN.to_owned(), |text| escape::line(text).into_owned());
     let subject = &row.subject;
     let provider = || subject.provider.as_ref().map(ToString::to_string).unwrap_or_default();
     let launch = || subject.launch_id.map(|id| id.short()).unwrap_or_default();
     let started = || subject.started_at.map(|at| calendar.minute_of(at)).unwrap_or_default();
     match by {
         UsageBy::Session => {
-            let project = subject.project.as_deref().and_then(|project| project.rsplit('/').find(|name| !name.is_empty()));
+            let project =
+                subject.project.as_deref().and_then(|project| project.rsplit('/').find(|name| !name.is_empty()));
             vec![launch(), started(), provider(), text(project)]
         }
         UsageBy::Agent => vec![text(row.key.as_deref()), launch(), started(), provider()],
@@ -107,14 +116,17 @@ fn head(by: UsageBy, row: &UsageEntry, calendar: &Calendar) -> Vec<String> {
     }
 }
 
-fn cells(by: UsageBy, head: Vec<String>, totals: &UsageTotals, row: &UsageEntry) -> Vec<String> {
+fn cells(by: UsageBy, head: Vec<String>, row: &UsageEntry) -> Vec<String> {
     let mut cells = head;
-    cells.extend(amounts(totals));
+    let totals = &row.totals;
+    cells.extend(amounts(by, totals));
     if let (UsageBy::Blocks, Some(window)) = (by, row.subject.window) {
-        cells.push(figures::known(window.tokens_per_hour));
-        cells.push(figures::money(window.cost_usd_per_hour));
+        let money = |amount: Option<NanoUsd>| bounded(amount.map(|amount| figures::money(Some(amount))), totals);
+        cells.push(figures::measured(window.tokens_per_hour, totals.quality));
+        cells.push(money(window.cost_usd_per_hour));
         // Only a running window has an end to come.
-        cells.push(if window.is_running { figures::money(window.projected_cost_usd) } else { String::new() });
+        cells.push(if window.is_running { money(window.projected_cost_usd) } else { String::new() });
+        cells.push(window.left.map(figures::duration).unwrap_or_default());
     }
     cells
 }
@@ -122,33 +134,32 @@ fn cells(by: UsageBy, head: Vec<String>, totals: &UsageTotals, row: &UsageEntry)
 fn model_row(by: UsageBy, model: &ModelUsage) -> Row {
     let name = model.model.as_deref().map_or(figures::UNKNOWN.into(), escape::line);
     let mut cells = vec![format!("{INDENT}{name}")];
-    cells.resize(heads(by), String::new());
-    cells.extend(amounts(&model.totals));
+    cells.resize(heads(by).len(), String::new());
+    cells.extend(amounts(by, &model.totals));
     Row::new(cells).faint_if(true)
 }
 
-fn amounts(totals: &UsageTotals) -> [String; 9] {
+fn amounts(by: UsageBy, totals: &UsageTotals) -> [String; 10] {
     let measured = |number| figures::measured(number, totals.quality);
+    // What a row of one session says anyway, and what is nothing nearly everywhere, has no column.
+    let is_of_one = matches!(by, UsageBy::Session | UsageBy::Agent);
     [
-        figures::count(totals.sessions),
+        if is_of_one { String::new() } else { figures::count(totals.sessions) },
+        if totals.replays == 0 { String::new() } else { figures::count(totals.replays) },
         figures::known(totals.requests),
         measured(totals.input_tokens),
         measured(totals.cache_write_tokens),
         measured(totals.cache_read_tokens),
         measured(totals.output_tokens),
         measured(totals.total_tokens),
-        cost(totals),
-        // The column is there only if a provider said anything.
+        bounded(totals.cost_usd.map(|cost| figures::money(Some(cost))), totals),
         totals.reported_cost_usd.map(|cost| figures::money(Some(cost))).unwrap_or_default(),
     ]
 }
 
-/// Returns the computed cost.
-pub(crate) fn cost(totals: &UsageTotals) -> String {
-    match totals.cost_usd {
-        Some(_) => figures::marked(figures::money(totals.cost_usd), totals.cost_quality),
-        None => figures::UNKNOWN.to_owned(),
-    }
+/// Returns a figure that is computed of the cost.
+fn bounded(figure: Option<String>, totals: &UsageTotals) -> String {
+    figure.map_or_else(|| figures::UNKNOWN.to_owned(), |figure| figures::marked(figure, totals.cost_quality))
 }
 
 fn unpriced(unpriced: &Unpriced) -> String {

@@ -90,6 +90,17 @@ fn usage_of_which_nothing_is_known_keeps_no_limit() {
 }
 
 #[test]
+fn a_turn_that_failed_without_a_figure_keeps_no_limit_alone() {
+    let failed = || UsageReport::new("c", Grain::Turn, Quality::LowerBound);
+    let alone = Sample::new().launch(1, |_, _| {}).used(1, failed(), ComputedCost::NotYet).view(UsageBy::Model);
+    let findings = [Finding::Unknown { limit: "max_cost" }, Finding::Unknown { limit: "max_tokens" }];
+    assert_eq!(alone.check(limits(Some(8), Some(22))), findings);
+    // Beside others it is a part of a lower bound.
+    let beside = sample().used(1, failed(), ComputedCost::NotYet).view(UsageBy::Model);
+    assert_eq!(beside.check(limits(Some(8), Some(22))), []);
+}
+
+#[test]
 fn no_usage_keeps_every_limit() {
     assert_eq!(Sample::new().view(UsageBy::Daily).check(limits(Some(0), Some(0))), []);
 }
