@@ -59,7 +59,9 @@ impl Totals {
             launches.entry(launch).or_default().merge(sum);
         }
         let mut all = UsageSum::default();
-        launches.values().for_each(|sum| all.merge_figures(sum));
+        for sum in launches.values() {
+            all.merge_figures(sum);
+        }
         let UsageSum { input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, .. } = all;
         Self {
             requests: (all.records > 0 && all.unlisted == 0).then_some(all.requests),

@@ -101,19 +101,23 @@ impl UsageQuery {
         &self,
         launches: impl IntoIterator<Item = (&'a Launch, Vec<(UsageRow, ComputedCost)>)>,
     ) -> Vec<UsageCell> {
-        let mut cells = BTreeMap::new();
-        for (_, rows) in launches.into_iter().filter(|(launch, _)| self.launches.allows(launch)) {
-            for (row, cost) in rows {
-                let (place, allowed) = self.place_of(&row);
-                if allowed {
-                    cells.entry(place).or_insert_with(UsageSum::default).add(&row, cost);
-                }
-            }
-        }
-        cells
+        let wanted = launches.into_iter().filter(|(launch, _)| self.launches.allows(launch));
+        self.add_up(wanted.flat_map(|(_, rows)| rows))
             .into_iter()
             .map(|((launch_id, period, model, agent), sum)| UsageCell { launch_id, period, model, agent, sum })
             .collect()
+    }
+
+    /// Returns what wanted rows of wanted launches add up to.
+    fn add_up(&self, rows: impl IntoIterator<Item = (UsageRow, ComputedCost)>) -> BTreeMap<Place, UsageSum> {
+        let mut cells: BTreeMap<Place, UsageSum> = BTreeMap::new();
+        for (row, cost) in rows {
+            let (place, allowed) = self.place_of(&row);
+            if allowed {
+                cells.entry(place).or_default().add(&row, cost);
+            }
+        }
+        cells
     }
 
     fn place_of(&self, row: &UsageRow) -> (Place, bool) {

@@ -142,15 +142,17 @@ impl Ledger for MemoryLedger {
 
     async fn uncosted(&self, version: &PriceVersion, limit: u32) -> Result<Vec<UsageRecord>, LedgerError> {
         let state = self.state();
-        let uncosted = state.all_usage().filter(|record| {
-            record.report.has_tokens() && state.cost(record, Some(version)) == ComputedCost::NotYet
-        });
+        let uncosted = state
+            .all_usage()
+            .filter(|record| record.report.has_tokens() && state.cost(record, Some(version)) == ComputedCost::NotYet);
         Ok(uncosted.take(usize::try_from(limit).unwrap_or(usize::MAX)).cloned().collect())
     }
 
     async fn save_costs(&self, version: &PriceVersion, costs: &[CostEntry]) -> Result<(), LedgerError> {
         let mut state = self.state();
-        costs.iter().for_each(|entry| state.save_cost(version, entry));
+        for entry in costs {
+            state.save_cost(version, entry);
+        }
         Ok(())
     }
 }

@@ -183,6 +183,34 @@ mod tests {
         (ledger, inner)
     }
 
+    /// Without a fault it is a ledger as any other.
+    mod contract {
+        use std::path::Path;
+
+        use super::*;
+
+        fn open(_: &Path) -> Arc<dyn Ledger> {
+            Arc::new(FaultLedger::new(Arc::new(MemoryLedger::new()), None))
+        }
+        crate::ledger_conformance!(open);
+    }
+
+    #[test]
+    fn costs_are_lost_or_kept_with_the_call_that_saves_them() {
+        for (moment, priced) in [(Moment::Before, 0), (Moment::After, 1)] {
+            let inner = MemoryLedger::new();
+            block_on(inner.replace_launch(&samples::whole_launch(1))).unwrap();
+            let ledger = FaultLedger::new(Arc::new(inner), Some(Fault { call: 2, moment }));
+            let version = PriceVersion(String::from("prices 1"));
+            let record = block_on(ledger.uncosted(&version, 1)).unwrap().remove(0);
+            let entries = [CostEntry { record, cost: None }];
+            assert!(block_on(ledger.save_costs(&version, &entries)).is_err());
+            let query = UsageQuery { price_version: Some(version), ..UsageQuery::default() };
+            assert_eq!(block_on(ledger.usage_cells(&query)).unwrap()[0].sum.unpriced, priced);
+            assert_eq!(ledger.calls(), 3);
+        }
+    }
+
     #[test]
     fn a_call_that_fails_before_did_nothing() {
         let (_, inner) = run(Moment::Before);

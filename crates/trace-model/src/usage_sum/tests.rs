@@ -1,6 +1,7 @@
 //! What sums say, however their records are parted.
 
-use std::{collections::BTreeMap, format, string::String, vec::Vec};
+use core::slice;
+use std::{collections::BTreeMap, string::String, vec::Vec};
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use uuid::Uuid;
@@ -148,12 +149,14 @@ proptest! {
 fn a_doubt_outside_of_turns_is_covered_by_a_remainder_of_any_turn_or_none() {
     let quality = |rows: &[UsageRow]| {
         let mut sum = UsageSum::default();
-        rows.iter().for_each(|row| sum.add(row, ComputedCost::NotYet));
+        for row in rows {
+            sum.add(row, ComputedCost::NotYet);
+        }
         sum.quality()
     };
     let doubt = row("msg", None, Quality::LowerBound);
     assert_eq!(quality(&[]), None);
-    assert_eq!(quality(&[doubt.clone()]), Some(Quality::LowerBound));
+    assert_eq!(quality(slice::from_ref(&doubt)), Some(Quality::LowerBound));
     for turn in [None, Some(1)] {
         assert_eq!(quality(&[doubt.clone(), row("remainder:1:m", turn, Quality::Exact)]), Some(Quality::Exact));
     }
@@ -171,5 +174,5 @@ fn only_tokens_have_a_price() {
         other.record.report.key = String::from(key);
         sum.add(&other, ComputedCost::NoPrice);
     }
-    assert_eq!((sum.records, sum.priced, sum.unpriced, sum.uncosted), (1, 0, 0, 0), "{}", format!("{sum:?}"));
+    assert_eq!((sum.records, sum.priced, sum.unpriced, sum.uncosted), (1, 0, 0, 0), "{sum:?}");
 }

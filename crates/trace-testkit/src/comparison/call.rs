@@ -9,9 +9,11 @@ use trace_model::{
     query::LaunchQuery,
     rows::{BoundaryRows, LaunchRows},
     turn::TurnRow,
-    usage::UsageRow,
+    usage::{UsageRecord, UsageRow},
+    usage_query::{CostEntry, PriceVersion, UsageCell, UsageQuery},
 };
 
+use super::step::price_versions;
 use crate::suite::Handle;
 
 /// A call of one of the methods of a ledger.
@@ -30,6 +32,9 @@ pub(super) enum Call {
     Assets(TurnId),
     Decisions(TurnId),
     Usage(LaunchId),
+    UsageCells(UsageQuery),
+    Uncosted(PriceVersion, u32),
+    SaveCosts(PriceVersion, Vec<CostEntry>),
 }
 
 /// What a ledger answered.
@@ -42,6 +47,10 @@ pub(super) enum Answer {
     Assets(Vec<Asset>),
     Decisions(Vec<Decision>),
     Usage(Vec<UsageRow>),
+    UsageCells(Vec<UsageCell>),
+    Uncosted(Vec<UsageRecord>),
+    /// How many records have a cost by the version that had none.
+    Costed(usize),
     /// The error, with all that it says.
     Refused(String),
 }
@@ -63,6 +72,14 @@ impl Call {
             Self::Assets(turn) => answer(ledger.assets(*turn).await, Answer::Assets),
             Self::Decisions(turn) => answer(ledger.decisions(*turn).await, Answer::Decisions),
             Self::Usage(launch) => answer(ledger.usage(*launch).await, Answer::Usage),
+            Self::UsageCells(query) => answer(ledger.usage_cells(query).await, Answer::UsageCells),
+            Self::Uncosted(version, limit) => answer(ledger.uncosted(version, *limit).await, Answer::Uncosted),
+            Self::SaveCosts(version, costs) => {
+                let before = ledger.uncosted(version, u32::MAX).await.unwrap().len();
+                let saved = ledger.save_costs(version, costs).await;
+                let after = ledger.uncosted(version, u32::MAX).await.unwrap().len();
+                answer(saved, |()| Answer::Costed(before - after))
+            }
         }
     }
 }
@@ -78,6 +95,9 @@ impl Answer {
             Self::Assets(rows) => !rows.is_empty(),
             Self::Decisions(rows) => !rows.is_empty(),
             Self::Usage(rows) => !rows.is_empty(),
+            Self::UsageCells(cells) => !cells.is_empty(),
+            Self::Uncosted(records) => !records.is_empty(),
+            Self::Costed(records) => *records > 0,
             Self::Refused(_) => false,
         }
     }
@@ -102,5 +122,10 @@ pub(super) async fn everything(ledger: &Handle) -> Vec<Answer> {
     }
     answers.push(Answer::Launches(launches));
     answers.push(Call::Reservations.make(ledger).await);
+    for version in price_versions() {
+        answers.push(Call::Uncosted(version.clone(), u32::MAX).make(ledger).await);
+        let query = UsageQuery { price_version: Some(version), ..UsageQuery::default() };
+        answers.push(Call::UsageCells(query).make(ledger).await);
+    }
     answers
 }

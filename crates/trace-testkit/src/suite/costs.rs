@@ -102,7 +102,7 @@ pub async fn costs_stop_at_the_largest_number(ledger: Handle) {
 /// The cost of what a record was is not that of what it is: it is forgotten, even if the record is as it was again.
 pub async fn a_cost_of_a_record_that_changed_is_forgotten(ledger: Handle) {
     type Change = fn(&mut UsageReport);
-    let changes: [Change; 6] = [
+    let spoilers: [Change; 6] = [
         |report| report.output_tokens = Some(41),
         |report| report.cache_write_1h_tokens = None,
         |report| report.model = Some(String::from("claude-opus-4-7")),
@@ -111,11 +111,11 @@ pub async fn a_cost_of_a_record_that_changed_is_forgotten(ledger: Handle) {
         |report| report.request_key = None,
     ];
     begin(&ledger, [1]).await;
-    for change in changes {
+    for spoil in spoilers {
         ledger.save_costs(&prices(1), &["a", "b"].map(|key| costs(5, &record(1, key)))).await.unwrap();
         assert_eq!(known(&ledger, Some(prices(1))).await.iter().map(|known| known.1).sum::<u64>(), 2);
         let mut changed = record(1, "a");
-        change(&mut changed.report);
+        spoil(&mut changed.report);
         ledger.apply(&usage_boundary(1, [changed])).await.unwrap();
         assert_eq!(uncosted(&ledger, &prices(1), 9).await, named(&[(1, "a")]));
         assert_eq!(known(&ledger, Some(prices(1))).await.iter().map(|known| known.1).sum::<u64>(), 1);
@@ -168,12 +168,13 @@ pub async fn a_cost_of_what_a_record_is_no_more_is_not_saved(ledger: Handle) {
     assert_eq!(known(&ledger, Some(prices(1))).await, [(Some(5), 1, 0, 1)]);
     assert_eq!(ledger.uncosted(&prices(1), 9).await.unwrap(), [changed.clone()]);
     // Every value of it has to be the same, also those that are unknown.
-    for spoil in [
-        (|record| record.turn_id = Some(samples::turn_id(1, 1))) as fn(&mut UsageRecord),
+    let spoilers: [fn(&mut UsageRecord); 4] = [
+        |record| record.turn_id = Some(samples::turn_id(1, 1)),
         |record| record.report.context_tokens = None,
         |record| record.report.reported_cost_usd = None,
         |record| record.report.grain = Grain::Turn,
-    ] {
+    ];
+    for spoil in spoilers {
         let mut other = changed.clone();
         spoil(&mut other);
         ledger.save_costs(&prices(1), &[costs(9, &other)]).await.unwrap();
