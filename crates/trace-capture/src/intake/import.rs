@@ -209,8 +209,11 @@ pub async fn import(
     let mut run = Run::begin(home, ledger, request, lock).await?;
     let result = run.all(found, progress).await;
     // What was done before it stopped need not be done again.
-    home.write_catalog(&run.known.into_values().collect::<Vec<_>>())?;
+    if run.knows_more {
+        home.write_catalog(&run.known.values().collect::<Vec<_>>())?;
+    }
     result?;
+    run.note_replays().await?;
     Ok(run.report)
 }
 
@@ -239,6 +242,8 @@ struct Run<'a> {
     ledger: &'a dyn Ledger,
     request: &'a ImportRequest,
     known: BTreeMap<String, Known>,
+    /// Whether more is known by now than the catalog says.
+    knows_more: bool,
     report: ImportReport,
     _lock: Importing,
 }
@@ -251,9 +256,11 @@ impl<'a> Run<'a> {
         lock: Importing,
     ) -> Result<Self, ImportError> {
         let known = home.read_catalog::<Known>()?.into_iter().map(|known| (known.path.clone(), known)).collect();
-        let mut run = Self { home, ledger, request, known, report: ImportReport::default(), _lock: lock };
+        let report = ImportReport::default();
+        let mut run = Self { home, ledger, request, known, knows_more: false, report, _lock: lock };
         if !run.is_of_this_ledger().await? {
             run.known.clear();
+            run.knows_more = true;
         }
         Ok(run)
     }
@@ -325,8 +332,7 @@ impl<'a> Run<'a> {
             };
             self.store(&store, &mut seen, &mut told).await?;
         }
-        self.look_for_missing(&looks, &seen).await?;
-        self.note_replays().await
+        self.look_for_missing(&looks, &seen).await
     }
 
     fn is_over(&self, stamp: Stamp) -> bool {
@@ -407,7 +413,7 @@ impl<'a> Run<'a> {
                 });
             }
             self.home.write_position(&known.path, &position)?;
-            self.known.insert(known.path.clone(), known);
+            self.know(known);
         }
         Ok(())
     }
@@ -423,8 +429,13 @@ impl<'a> Run<'a> {
             self.report.files.failed += 1;
             self.note(&file.name, None, "not_recognised", "it is no session of an agent that is known");
         }
-        let known = Known::foreign(&file.name, file.stamp);
-        self.known.insert(file.name.clone(), known);
+        self.know(Known::foreign(&file.name, file.stamp));
+    }
+
+    /// Keeps what is known of a source from now on.
+    fn know(&mut self, known: Known) {
+        self.knows_more = true;
+        self.known.insert(known.path.clone(), known);
     }
 
     /// Marks the sources that were there the last time and are gone. Their sessions stay.
@@ -437,6 +448,7 @@ impl<'a> Run<'a> {
         for name in names {
             self.report.files.missing += 1;
             let Some(known) = self.known.get_mut(&name) else { continue };
+            self.knows_more = true;
             known.is_missing = true;
             let (is_kept, launches, is_session) = (known.is_kept, known.launches.clone(), known.format.is_some());
             if !is_session {

@@ -88,8 +88,7 @@ impl Run<'_> {
         }
         if let Some(stamp) = stamp.filter(|_| all_read) {
             let is_kept = self.request.keep == Keep::Copies;
-            let known = Known { is_kept, ..Known::foreign(&name, stamp) };
-            self.known.insert(name, known);
+            self.know(Known { is_kept, ..Known::foreign(&name, stamp) });
         }
         Ok(())
     }

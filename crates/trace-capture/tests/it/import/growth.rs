@@ -1,10 +1,12 @@
-use std::fs;
+use std::{fs, os::unix::fs::MetadataExt, sync::Arc};
 
+use pollster::FutureExt;
 use proptest::prelude::*;
-use trace_capture::intake::import::Keep;
+use trace_capture::intake::import::{ImportFrom, ImportRequest, Keep, import};
 use trace_model::launch::{CaptureState, LaunchState};
+use trace_testkit::FaultLedger;
 
-use super::world::{World, kinds, of_agent, prompt, reply};
+use super::world::{NOW, World, kinds, of_agent, prompt, reply};
 
 const FILE: &str = "projects/p/s1.jsonl";
 
@@ -38,6 +40,23 @@ fn a_grown_file_is_read_from_where_it_was_left() {
     assert_eq!(world.rows(), whole.rows());
     fs::remove_dir_all(world.files()).unwrap();
     assert_eq!(world.reindexed(), whole.rows(), "the pieces make the whole");
+}
+
+#[test]
+fn what_did_not_change_costs_no_write_and_no_sum() {
+    let world = World::new();
+    world.write("projects/p/s2.jsonl", prompt("s2", 0, "other") + &reply("s2", 1, "msg_other", 3));
+    let path = world.write(FILE, lines().concat());
+    world.import(Keep::Index);
+    let catalog = || fs::metadata(world.home.root().join("sources/catalog.jsonl")).unwrap().ino();
+    let before = catalog();
+    let ledger = FaultLedger::new(Arc::clone(&world.ledger), None);
+    let request = ImportRequest { from: ImportFrom::Paths(vec![path]), keep: Keep::Index, now: NOW.parse().unwrap() };
+    let report = import(&world.home, &ledger, &request, &mut |_| {}).block_on().unwrap();
+    assert_eq!((report.files.seen, report.files.unchanged, report.bytes), (1, 1, 0));
+    assert_eq!(catalog(), before, "the catalog was written");
+    // It is asked for a launch of each file alone, to tell whether it is the ledger that they were brought into.
+    assert_eq!(ledger.calls(), 2);
 }
 
 #[test]
@@ -119,7 +138,7 @@ fn a_turn_without_an_end_runs_until_its_file_has_rested() {
     let world = World::new();
     let path = world.write(FILE, lines()[..1].concat());
     let file = fs::File::options().write(true).open(&path).unwrap();
-    let now: trace_model::timestamp::Timestamp = super::world::NOW.parse().unwrap();
+    let now: trace_model::timestamp::Timestamp = NOW.parse().unwrap();
     let at = |minutes: u64| {
         std::time::UNIX_EPOCH
             + std::time::Duration::from_micros(u64::try_from(now.as_micros()).unwrap() - minutes * 60_000_000)
