@@ -6,7 +6,7 @@ use crate::{
     id::TurnId,
     money::NanoUsd,
     totals::add_known,
-    usage::{UsageOrigin, UsageReport, UsageRow},
+    usage::{UsageOrigin, UsageRecord, UsageReport, UsageRow},
     words::{Grain, Quality},
 };
 
@@ -133,6 +133,36 @@ impl UsageSum {
         self.doubts.add(origin, report.quality, row.record.turn_id.map_or(Last::BeforeTurns, Last::In));
     }
 
+    /// Puts a record in place of one that was added, and tells whether that could be done: of a figure that is full, and
+    /// of what is doubted, a sum does not tell what it is without the old one. Else nothing changes.
+    ///
+    /// Neither record is a replay, and of neither a cost is known.
+    #[must_use]
+    pub fn replace(&mut self, old: &UsageRecord, new: &UsageRecord) -> bool {
+        let counts_as = |record: &UsageRecord| {
+            let report = &record.report;
+            let holds = (report.has_tokens(), report.prompt_tokens() == Some(0));
+            (record.turn_id, report.origin(), report.grain, report.quality, holds)
+        };
+        if counts_as(old) != counts_as(new) {
+            return false;
+        }
+        let mut sum = *self;
+        let (old, new) = (&old.report, &new.report);
+        let is_done = replace(&mut sum.input_tokens, old.input_tokens, new.input_tokens)
+            && replace(&mut sum.cache_read_tokens, old.cache_read_tokens, new.cache_read_tokens)
+            && replace(&mut sum.cache_write_tokens, old.cache_write_tokens, new.cache_write_tokens)
+            && replace(&mut sum.cache_write_5m_tokens, old.cache_write_5m_tokens, new.cache_write_5m_tokens)
+            && replace(&mut sum.cache_write_1h_tokens, old.cache_write_1h_tokens, new.cache_write_1h_tokens)
+            && replace(&mut sum.output_tokens, old.output_tokens, new.output_tokens)
+            && replace(&mut sum.reasoning_tokens, old.reasoning_tokens, new.reasoning_tokens)
+            && replace_money(&mut sum.reported_cost_usd, old.reported_cost_usd, new.reported_cost_usd);
+        if is_done {
+            *self = sum;
+        }
+        is_done
+    }
+
     /// Forgets computed costs: nobody computed any.
     pub fn forget_costs(&mut self) {
         self.uncosted += self.priced + self.unpriced;
@@ -209,6 +239,29 @@ impl UsageReport {
     pub fn has_tokens(&self) -> bool {
         self.prompt_tokens().is_some_and(|tokens| tokens > 0) || self.output_tokens.is_some_and(|tokens| tokens > 0)
     }
+}
+
+/// Puts the new value in place of the old one in the sum, and tells whether the sum can be told then.
+fn replace(sum: &mut Option<u64>, old: Option<u64>, new: Option<u64>) -> bool {
+    *sum = match (*sum, old, new) {
+        (all, old, new) if old == new => all,
+        (all, None, new) => add_known([all, new]),
+        // Of the others nothing may be known, or more than there is room for.
+        (_, _, None) | (None | Some(u64::MAX), _, _) => return false,
+        (Some(all), Some(old), Some(new)) => {
+            let Some(others) = all.checked_sub(old) else { return false };
+            Some(others.saturating_add(new))
+        }
+    };
+    true
+}
+
+fn replace_money(sum: &mut Option<NanoUsd>, old: Option<NanoUsd>, new: Option<NanoUsd>) -> bool {
+    let nanos = |money: Option<NanoUsd>| money.map(NanoUsd::as_nanos);
+    let mut all = nanos(*sum);
+    let is_done = replace(&mut all, nanos(old), nanos(new));
+    *sum = all.map(NanoUsd::from_nanos);
+    is_done
 }
 
 fn add_money(one: Option<NanoUsd>, other: Option<NanoUsd>) -> Option<NanoUsd> {

@@ -138,6 +138,29 @@ proptest! {
     }
 
     #[test]
+    fn a_record_that_takes_the_place_of_another_is_added_instead_of_it_or_nothing_changes(
+        mut rows in rows(),
+        old in any::<prop::sample::Index>(),
+        (input, output) in (option::of(0_u64..5), prop_oneof![2 => option::of(0_u64..5), 1 => Just(Some(u64::MAX))]),
+        (quality, turn) in (option::weighted(0.2, select(Quality::ALL)), option::weighted(0.2, 0_u128..4)),
+    ) {
+        rows.retain(|(row, _)| row.record.launch_id == launch(1));
+        prop_assume!(!rows.is_empty());
+        let place = old.index(rows.len());
+        let (row, cost) = &mut rows[place];
+        (row.replay_of, *cost) = (None, ComputedCost::NotYet);
+        let old = row.record.clone();
+        let before = sum(&rows);
+        let mut replaced = before;
+        let new = &mut rows[place].0.record;
+        (new.report.input_tokens, new.report.output_tokens) = (input, output);
+        new.report.quality = quality.unwrap_or(new.report.quality);
+        new.turn_id = turn.map_or(new.turn_id, |turn| Some(TurnId::from_uuid(Uuid::from_u128(turn))));
+        let is_done = replaced.replace(&old, new);
+        prop_assert_eq!(replaced, if is_done { sum(&rows) } else { before });
+    }
+
+    #[test]
     fn what_a_sum_doubts_survives_json(rows in rows()) {
         let doubts = sum(&rows).doubts;
         let json = serde_json::to_string(&doubts).unwrap();
@@ -162,6 +185,29 @@ fn a_doubt_outside_of_turns_is_covered_by_a_remainder_of_any_turn_or_none() {
     }
     let later = row("msg_2", Some(1), Quality::Unknown);
     assert_eq!(quality(&[later, row("remainder:1:m", None, Quality::Exact)]), Some(Quality::Unknown));
+}
+
+#[test]
+fn figures_that_grow_take_the_place_of_the_old_ones() {
+    let old = row("msg", Some(1), Quality::LowerBound);
+    let other = row("msg_2", Some(1), Quality::Exact);
+    let mut new = old.clone();
+    new.record.report.output_tokens = Some(310);
+    new.record.report.input_tokens = Some(7);
+    let mut sum = UsageSum::default();
+    for row in [&old, &other] {
+        sum.add(row, ComputedCost::NotYet);
+    }
+    assert!(sum.replace(&old.record, &new.record));
+    assert_eq!((sum.output_tokens, sum.input_tokens, sum.requests), (Some(311), Some(7), 2));
+    // What else there is of the input is not known: it may be nothing.
+    assert!(!sum.replace(&new.record, &old.record));
+    assert_eq!(sum.input_tokens, Some(7));
+    let mut full = new.clone();
+    full.record.report.output_tokens = Some(u64::MAX);
+    assert!(sum.replace(&new.record, &full.record));
+    assert_eq!(sum.output_tokens, Some(u64::MAX));
+    assert!(!sum.replace(&full.record, &new.record));
 }
 
 #[test]
