@@ -165,6 +165,11 @@ impl Sha256Hex {
         Self(digest)
     }
 
+    /// Returns the digest that the text form is of.
+    pub const fn as_digest(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// Returns the hash of the bytes.
     pub fn of(bytes: &[u8]) -> Self {
         use sha2::Digest;

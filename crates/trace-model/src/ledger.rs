@@ -71,6 +71,20 @@ pub trait Ledger: fmt::Debug + Send + Sync + 'static {
     /// usage record names a turn that is not among the rows; nothing is written then.
     async fn replace_launch(&self, rows: &LaunchRows) -> Result<(), LedgerError>;
 
+    /// Puts all rows of some launches in place of whatever rows they had, as [`replace_launch`](Self::replace_launch)
+    /// does of each in turn. A ledger to which a boundary is dear takes many in one.
+    ///
+    /// # Errors
+    ///
+    /// As of [`replace_launch`](Self::replace_launch); the launches before the one that fails may be replaced then, each
+    /// whole.
+    async fn replace_launches(&self, launches: Vec<LaunchRows>) -> Result<(), LedgerError> {
+        for rows in launches {
+            self.replace_launch(&rows).await?;
+        }
+        Ok(())
+    }
+
     /// Records a reservation, in the state that it names: waiting, unless it is copied from another ledger.
     ///
     /// # Errors
@@ -156,6 +170,21 @@ pub trait Ledger: fmt::Debug + Send + Sync + 'static {
     ///
     /// Those of the backend.
     async fn usage_cells(&self, query: &UsageQuery) -> Result<Vec<UsageCell>, LedgerError>;
+
+    /// Returns how many usage records of each launch are replays; a launch without any is left out.
+    ///
+    /// # Errors
+    ///
+    /// Those of the backend.
+    async fn replays(&self) -> Result<BTreeMap<LaunchId, u64>, LedgerError> {
+        let mut replays = BTreeMap::new();
+        for cell in self.usage_cells(&UsageQuery::default()).await? {
+            if cell.sum.replays > 0 {
+                *replays.entry(cell.launch_id).or_default() += cell.sum.replays;
+            }
+        }
+        Ok(replays)
+    }
 
     /// Returns up to `limit` records that have tokens and of which no cost is known by that version of the prices, by
     /// launch and key.

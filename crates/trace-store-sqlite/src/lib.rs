@@ -19,6 +19,7 @@ mod worker;
 mod write;
 
 use std::{
+    collections::BTreeMap,
     fmt,
     path::{Path, PathBuf},
     time::Duration,
@@ -148,6 +149,11 @@ impl Ledger for SqliteLedger {
         self.worker.run(move |store| store.write("replace a launch", |open| write::replace_launch(open, &rows))).await
     }
 
+    async fn replace_launches(&self, launches: Vec<LaunchRows>) -> Result<(), LedgerError> {
+        let write = move |open: &Transaction<'_>| launches.iter().try_for_each(|rows| write::replace_launch(open, rows));
+        self.worker.run(move |store| store.write("replace launches", write)).await
+    }
+
     async fn reserve(&self, reservation: &Reservation) -> Result<(), LedgerError> {
         let reservation = reservation.clone();
         self.worker.run(move |store| store.write("reserve a launch", |open| write::reserve(open, &reservation))).await
@@ -201,6 +207,10 @@ impl Ledger for SqliteLedger {
         let query = query.clone();
         let read = move |open: &Transaction<'_>| rollups::cells(open, &query);
         self.worker.run(move |store| store.read_and_keep("add up usage", read, rollups::keep)).await
+    }
+
+    async fn replays(&self) -> Result<BTreeMap<LaunchId, u64>, LedgerError> {
+        self.worker.run(move |store| store.read("look for replays", read::replays)).await
     }
 
     async fn uncosted(&self, version: &PriceVersion, limit: u32) -> Result<Vec<UsageRecord>, LedgerError> {

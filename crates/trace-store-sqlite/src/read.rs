@@ -15,10 +15,11 @@ use trace_model::{
     ledger::LedgerError,
     query::{LaunchQuery, Order},
     turn::{Turn, TurnRow},
-    usage::{UsageRecord, UsageRow},
+    usage::UsageRow,
 };
 
 use crate::{
+    columns::FromColumn,
     error::Cause,
     rows::{self, ASSETS, Cost, Costed, DECISIONS, LAUNCHES, RESERVATIONS, TURNS, USAGE_RECORDS},
 };
@@ -187,15 +188,30 @@ pub(crate) fn costed_usage(
     all(transaction, &usage_sql(), [launch.to_string()], rows::read_usage)
 }
 
-/// Returns the record, if it is here.
+/// Returns how many replays each launch has. Only requests with more than one record are looked at: they are few.
+pub(crate) fn replays(transaction: &Transaction<'_>) -> Result<BTreeMap<LaunchId, u64>, Cause> {
+    let sql = "SELECT launch_id, count(*) FROM usage_rows
+               WHERE replay_of IS NOT NULL AND request_hash IN (
+                   SELECT request_hash FROM usage_records
+                   WHERE request_hash IS NOT NULL GROUP BY request_hash HAVING count(*) > 1
+               )
+               GROUP BY launch_id";
+    let damaged = |detail| Cause::Damaged(format!("launch_id in usage_records: {detail}"));
+    let found = all(transaction, sql, (), |row| {
+        Ok((LaunchId::read(row.get_ref(0)?).map_err(damaged)?, u64::read(row.get_ref(1)?).map_err(damaged)?))
+    })?;
+    Ok(found.into_iter().collect())
+}
+
+/// Returns the record with what is known of its cost, if it is here.
 pub(crate) fn usage_record(
     transaction: &Transaction<'_>,
     launch: LaunchId,
     key: &str,
-) -> Result<Option<UsageRecord>, Cause> {
+) -> Result<Option<Costed>, Cause> {
     let sql = USAGE_RECORDS.select("WHERE launch_id = ?1 AND key = ?2");
     let found = all(transaction, &sql, (launch.to_string(), key), rows::read_costed)?;
-    Ok(found.into_iter().next().map(|costed| costed.record))
+    Ok(found.into_iter().next())
 }
 
 /// Returns the usage records of the launch by their keys, with what is known of their costs.

@@ -73,7 +73,8 @@ macro_rules! parameter {
 mod usage;
 
 pub(crate) use self::usage::{
-    Cost, Costed, Part, Place, USAGE_CELLS, USAGE_RECORDS, read_costed, read_part, read_usage, write_part, write_usage,
+    Cost, Costed, Part, Place, USAGE_CELLS, USAGE_RECORDS, read_costed, read_part, read_placed_part, read_usage,
+    request_hash, write_part, write_usage,
 };
 
 table! {

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior, functions::FunctionFlags};
 
-use crate::{WriteAhead, error::Cause, file};
+use crate::{WriteAhead, error::Cause, file, rows};
 
 /// The steps from an empty file to today's format; a file's `user_version` is the number of steps that it has seen.
 ///
@@ -20,6 +20,13 @@ const APPLICATION_ID: u32 = 0x5472_6163;
 
 /// The oldest SQLite without the known fault that two connections could damage a write-ahead log.
 const OLDEST_LIBRARY: (i32, &str) = (3_051_003, "3.51.3");
+
+/// How much of the file is held in memory, in kibibytes. The index of requests is written to all over; where it does not
+/// fit in, each launch that is put in writes much of it again.
+const CACHE_KIB: i64 = 24 * 1024;
+
+/// How large the write-ahead log stays after it was large once, in bytes.
+const LOG_BYTES: i64 = 4 * 1024 * 1024;
 
 /// How many prepared statements a connection keeps: all that are always the same, and a few kinds of queries.
 const STATEMENTS: usize = 64;
@@ -52,6 +59,9 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path, write_ahead: Wri
     connection.pragma_update(None, "fullfsync", true)?;
     connection.pragma_update(None, "checkpoint_fullfsync", true)?;
     connection.pragma_update(None, "foreign_keys", true)?;
+    // A negative number is one of kibibytes.
+    connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+    connection.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
     // Nothing in the file may call functions with effects.
     connection.pragma_update(None, "trusted_schema", false)?;
     migrate(connection)
@@ -75,6 +85,11 @@ fn migrate(connection: &mut Connection) -> Result<(), Cause> {
     // Another process may have been faster.
     let found = read_format(&transaction)?;
     let done = usize::try_from(found).unwrap_or(usize::MAX);
+    // For the step to format 3; nothing that stays in the file calls it.
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    transaction.create_scalar_function("request_hash", 1, flags, |context| {
+        Ok(context.get::<Option<String>>(0)?.as_deref().map(rows::request_hash))
+    })?;
     for step in MIGRATIONS.iter().skip(done) {
         transaction.execute_batch(step)?;
     }

@@ -20,7 +20,8 @@ use trace_model::{
 use crate::{
     columns::Writer,
     error::Cause,
-    read, rollups,
+    read,
+    rollups::{self, Changed},
     rows::{self, ASSETS, Cost, Costed, DECISIONS, LAUNCHES, RESERVATIONS, TURNS, USAGE_RECORDS},
 };
 
@@ -85,8 +86,10 @@ fn set_reservation(transaction: &Transaction<'_>, launch: LaunchId, state: Reser
     Ok(())
 }
 
-/// Deletes the launch with all that refers to it.
+/// Deletes the launch with all that refers to it. Its usage records go first: each turn that goes looks for its own
+/// among those that its launch still has.
 fn delete_launch(transaction: &Transaction<'_>, id: LaunchId) -> Result<(), Cause> {
+    transaction.prepare_cached("DELETE FROM usage_records WHERE launch_id = ?1")?.execute([id.to_string()])?;
     transaction.prepare_cached("DELETE FROM launches WHERE id = ?1")?.execute([id.to_string()])?;
     Ok(())
 }
@@ -175,27 +178,25 @@ fn change_usage(
 ) -> Result<(), Cause> {
     let mut delete = transaction.prepare_cached("DELETE FROM usage_records WHERE launch_id = ?1 AND key = ?2")?;
     let mut upsert = transaction.prepare_cached(USAGE_RECORDS.upsert)?;
-    let mut replaced = Vec::new();
-    let mut saved = Vec::new();
+    let mut changed = Vec::new();
     for (key, change) in changes {
         let old = read::usage_record(transaction, launch, key)?;
-        match change {
+        let new = match change {
             // A record that is as it was keeps what is known of its cost.
-            UsageChange::Saved(record) if old.as_ref() == Some(record) => continue,
+            UsageChange::Saved(record) if old.as_ref().is_some_and(|old| old.record == *record) => continue,
+            UsageChange::Deleted if old.is_none() => continue,
             UsageChange::Saved(record) => {
                 put_usage(&mut upsert, record, None)?;
-                saved.push(record);
+                Some(record)
             }
             UsageChange::Deleted => {
                 delete.execute((launch.to_string(), key))?;
+                None
             }
-        }
-        replaced.extend(old);
+        };
+        changed.push(Changed { old, new });
     }
-    if replaced.is_empty() && saved.is_empty() {
-        return Ok(());
-    }
-    rollups::forget(transaction, launch, replaced.iter().chain(saved).filter_map(request_of).collect())
+    rollups::follow(transaction, launch, &changed)
 }
 
 fn request_of(record: &UsageRecord) -> Option<&str> {

@@ -18,6 +18,8 @@ pub(super) struct UsageFold {
     records: BTreeMap<String, UsageRecord>,
     /// What each turn has of each origin, with the keys; requests are too many to be listed, and none replaces them.
     origins: BTreeMap<Option<TurnId>, BTreeMap<UsageOrigin, BTreeSet<String>>>,
+    /// The turns that have remainders, which are few: each new request looks at those from its turn on.
+    with_remainders: BTreeSet<Option<TurnId>>,
 }
 
 impl UsageFold {
@@ -53,6 +55,9 @@ impl UsageFold {
         if origin != UsageOrigin::Request {
             listed.insert(key.clone());
         }
+        if origin == UsageOrigin::Remainder {
+            self.with_remainders.insert(record.turn_id);
+        }
         for replaced in &changed {
             self.records.remove(replaced);
         }
@@ -75,9 +80,9 @@ impl UsageFold {
     fn lessen_remainders(&mut self, record: &UsageRecord, before: Option<&UsageReport>) -> Vec<String> {
         let model = record.report.model.as_deref().map(base_model);
         let mut holders: Vec<(bool, String)> = self
-            .origins
+            .with_remainders
             .range(record.turn_id..)
-            .filter_map(|(_, of_turn)| of_turn.get(&UsageOrigin::Remainder))
+            .filter_map(|turn| self.origins.get(turn)?.get(&UsageOrigin::Remainder))
             .flatten()
             .map(|key| {
                 let of = self.records.get(key).and_then(|remainder| remainder.report.model.as_deref());

@@ -73,9 +73,10 @@ fn launches_of_a_run_a_session_or_a_parent_are_looked_up_in_an_index() {
 #[test]
 fn what_a_record_is_a_replay_of_is_looked_up_in_an_index() {
     let plan = plan(&usage_sql());
-    assert!(plan.contains("SEARCH senior USING COVERING INDEX usage_by_request (request_key=?)"), "{plan}");
-    assert!(plan.contains("SEARCH record USING PRIMARY KEY (launch_id=?)"), "{plan}");
-    assert!(!plan.contains("TEMP B-TREE") && !plan.contains("SCAN record"), "{plan}");
+    assert!(plan.contains("SEARCH other USING COVERING INDEX usage_by_request (request_hash=?)"), "{plan}");
+    assert!(plan.contains("SEARCH senior USING INDEX usage_by_request (request_hash=?)"), "{plan}");
+    assert!(plan.contains("SEARCH record USING INDEX sqlite_autoindex_usage_records_1 (launch_id=?)"), "{plan}");
+    assert!(!plan.contains("SCAN record") && !plan.contains("SCAN senior"), "{plan}");
 }
 
 #[test]

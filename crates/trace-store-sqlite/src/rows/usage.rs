@@ -2,6 +2,7 @@
 
 use rusqlite::Row;
 use trace_model::{
+    context::Sha256Hex,
     id::LaunchId,
     money::NanoUsd,
     timestamp::Timestamp,
@@ -21,7 +22,7 @@ table! {
     "turn_id", "request_key", "agent", "model", "observed_at", "input_tokens", "cache_read_tokens",
     "cache_write_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens", "output_tokens", "reasoning_tokens",
     "context_tokens", "context_window_tokens", "reported_cost_nanousd", "grain", "quality", "price_version",
-    "computed_cost_nanousd",
+    "computed_cost_nanousd", "request_hash",
 }
 
 table! {
@@ -70,7 +71,15 @@ pub(crate) fn write_usage(to: &mut Writer<'_, '_>, record: &UsageRecord, cost: O
     to.put(&report.grain)?;
     to.put(&report.quality)?;
     to.put(&cost.map(|cost| cost.version))?;
-    to.put(&cost.and_then(|cost| cost.cost))
+    to.put(&cost.and_then(|cost| cost.cost))?;
+    to.put(&report.request_key.as_deref().map(request_hash))
+}
+
+/// Returns the number by which the records of a request are looked up: the first eight bytes of the key's SHA-256.
+pub(crate) fn request_hash(request_key: &str) -> i64 {
+    let digest = Sha256Hex::of(request_key.as_bytes());
+    let first = digest.as_digest().first_chunk().copied().unwrap_or_default();
+    i64::from_be_bytes(first)
 }
 
 /// Reads a usage record with its cost.
@@ -109,6 +118,8 @@ fn next_costed(from: &mut Reader<'_>) -> Result<Costed, Cause> {
         quality: from.next()?,
     };
     let (version, cost): (Option<i64>, Option<NanoUsd>) = (from.next()?, from.next()?);
+    // The hash follows from the key.
+    from.skip();
     let cost = version.map(|version| Cost { version, cost });
     Ok(Costed { record: UsageRecord { launch_id, turn_id, report }, cost })
 }
@@ -159,9 +170,14 @@ pub(crate) fn write_part(to: &mut Writer<'_, '_>, part: &Part, position: u32) ->
 }
 
 pub(crate) fn read_part(row: &Row<'_>) -> Result<Part, Cause> {
+    Ok(read_placed_part(row)?.1)
+}
+
+/// Reads a part with its position.
+pub(crate) fn read_placed_part(row: &Row<'_>) -> Result<(u32, Part), Cause> {
     let mut from = Reader::new(row, USAGE_CELLS);
     let launch = from.next()?;
-    from.skip();
+    let position = from.next()?;
     let place = Place { period: from.next()?, model: from.next()?, agent: from.next()?, price_version: from.next()? };
     let sum = UsageSum {
         records: from.next()?,
@@ -182,5 +198,5 @@ pub(crate) fn read_part(row: &Row<'_>) -> Result<Part, Cause> {
         uncosted: from.next()?,
         doubts: from.next::<Option<Doubts>>()?.unwrap_or_default(),
     };
-    Ok(Part { launch, place, sum })
+    Ok((position, Part { launch, place, sum }))
 }
