@@ -49,12 +49,10 @@ fn save_sql() -> String {
 
 /// Keeps what records cost by the version.
 pub(crate) fn save(transaction: &Transaction<'_>, version: &PriceVersion, costs: &[CostEntry]) -> Result<(), Cause> {
-    let number = match rollups::number_of(transaction, version)? {
-        Some(number) => number,
-        None => {
-            let mut insert = transaction.prepare_cached("INSERT INTO price_versions (version) VALUES (?1)")?;
-            insert.insert([&version.0])?
-        }
+    let number = if let Some(number) = rollups::number_of(transaction, version)? {
+        number
+    } else {
+        transaction.prepare_cached("INSERT INTO price_versions (version) VALUES (?1)")?.insert([&version.0])?
     };
     let mut update = transaction.prepare_cached(&save_sql())?;
     let mut writer = Writer::new(&mut update);

@@ -71,7 +71,7 @@ pub(crate) fn follow(transaction: &Transaction<'_>, launch: LaunchId, changes: &
         return Ok(());
     }
     let requests = changes.iter().flat_map(|change| [change.old_request(), change.new_request()]);
-    forget(transaction, launch, requests.flatten().collect())
+    forget(transaction, launch, requests.flatten())
 }
 
 /// A record that was changed.
@@ -94,19 +94,19 @@ impl Changed<'_> {
 
 /// Tells whether none of the records is, was, or has a replay.
 fn concerns_no_other(transaction: &Transaction<'_>, changes: &[Changed<'_>]) -> Result<bool, Cause> {
-    let mut records = transaction
-        .prepare_cached("SELECT count(*) FROM (SELECT 1 FROM usage_records WHERE request_key = ?1 LIMIT 2)")?;
     let (mut old, mut new) = (BTreeSet::new(), BTreeSet::new());
     for change in changes {
-        let is_shared = |request: Option<&str>, seen: &mut BTreeSet<String>| {
-            request.is_some_and(|request| !seen.insert(String::from(request)))
+        let is_shared = |request: Option<&str>, seen: &mut BTreeSet<i64>| {
+            request.is_some_and(|request| !seen.insert(rows::request_hash(request)))
         };
         if is_shared(change.old_request(), &mut old) || is_shared(change.new_request(), &mut new) {
             return Ok(false);
         }
     }
+    // Requests with the same hash are taken for one: then a rollup is forgotten in vain.
+    let mut found = transaction.prepare_cached("SELECT count(*) FROM usage_records WHERE request_hash = ?1")?;
     for request in old.union(&new) {
-        let found: i64 = records.query_row([request], |row| row.get(0))?;
+        let found: i64 = found.query_row([request], |row| row.get(0))?;
         if found != i64::from(new.contains(request)) {
             return Ok(false);
         }
@@ -170,13 +170,17 @@ fn part_sql() -> String {
 
 /// Forgets what a change of the launch's records makes untrue: its own rollup, and those of all launches that have a
 /// record of one of the requests.
-pub(crate) fn forget(transaction: &Transaction<'_>, launch: LaunchId, requests: BTreeSet<&str>) -> Result<(), Cause> {
+pub(crate) fn forget<'a>(
+    transaction: &Transaction<'_>,
+    launch: LaunchId,
+    requests: impl Iterator<Item = &'a str>,
+) -> Result<(), Cause> {
     forget_launch(transaction, launch)?;
-    let is_any_left = transaction.prepare_cached("SELECT 1 FROM usage_rollups LIMIT 1")?.exists(())?;
-    if requests.is_empty() || !is_any_left {
+    if !transaction.prepare_cached("SELECT 1 FROM usage_rollups LIMIT 1")?.exists(())? {
         return Ok(());
     }
-    let requests: Vec<Value> = requests.into_iter().map(|key| Value::Integer(rows::request_hash(key))).collect();
+    let requests: BTreeSet<i64> = requests.map(rows::request_hash).collect();
+    let requests: Vec<Value> = requests.into_iter().map(Value::Integer).collect();
     let mut delete = transaction.prepare_cached(
         "DELETE FROM usage_rollups WHERE launch_id IN (
              SELECT launch_id FROM usage_records WHERE request_hash IN rarray(?1)

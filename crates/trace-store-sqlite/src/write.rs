@@ -54,7 +54,7 @@ pub(crate) fn replace_launch(transaction: &Transaction<'_>, rows: &LaunchRows) -
         put_usage(&mut insert, record, cost)?;
     }
     let records = old.values().map(|old| &old.record).chain(rows.usage.values());
-    rollups::forget(transaction, id, records.filter_map(request_of).collect())
+    rollups::forget(transaction, id, records.filter_map(request_of))
 }
 
 /// Records a reservation.
@@ -178,7 +178,7 @@ fn change_usage(
 ) -> Result<(), Cause> {
     let mut delete = transaction.prepare_cached("DELETE FROM usage_records WHERE launch_id = ?1 AND key = ?2")?;
     let mut upsert = transaction.prepare_cached(USAGE_RECORDS.upsert)?;
-    let mut changed = Vec::new();
+    let mut written = Vec::new();
     for (key, change) in changes {
         let old = read::usage_record(transaction, launch, key)?;
         let new = match change {
@@ -194,9 +194,9 @@ fn change_usage(
                 None
             }
         };
-        changed.push(Changed { old, new });
+        written.push(Changed { old, new });
     }
-    rollups::follow(transaction, launch, &changed)
+    rollups::follow(transaction, launch, &written)
 }
 
 fn request_of(record: &UsageRecord) -> Option<&str> {
