@@ -74,8 +74,18 @@ impl App {
         Ok(Some(store))
     }
 
-    /// Opens the home and its ledger, or returns `None` where nothing was ever recorded: looking makes no folders.
+    /// Opens the home and its ledger, with what recorders could not bring in, or returns `None` where nothing was ever
+    /// recorded: looking makes no folders.
     pub(crate) fn open_store_to_look(&self) -> anyhow::Result<Option<Store>> {
+        let store = self.open_store_as_it_is()?;
+        if let Some(store) = &store {
+            self.bring_in_deferred(store);
+        }
+        Ok(store)
+    }
+
+    /// Opens the home and its ledger, or returns `None` where nothing was ever recorded.
+    pub(crate) fn open_store_as_it_is(&self) -> anyhow::Result<Option<Store>> {
         let path = self.home_path()?;
         let home = Home::open_existing(&path).advise(|| {
             let path = path.display();
@@ -83,9 +93,7 @@ impl App {
         })?;
         let Some(home) = home else { return Ok(None) };
         self.warn_of_others(&home);
-        let store = self.with_ledger(home)?;
-        self.bring_in_deferred(&store);
-        Ok(Some(store))
+        self.with_ledger(home).map(Some)
     }
 
     /// Brings in what recorders could not, while that is quick: what is left is brought in next time.

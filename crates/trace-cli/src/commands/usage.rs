@@ -61,7 +61,6 @@ pub(crate) struct UsageArgs {
     /// Only the last so many days or weeks, of which today is one, or hours or minutes: 7d, 2w, 12h
     #[arg(long, value_name = "TIME", conflicts_with_all = ["since", "until"])]
     last: Option<Last>,
-    #[expect(clippy::doc_markdown, reason = "it is the help, and there are no backticks in a terminal")]
     /// The time zone of the days, such as Europe/Berlin [default: $TZ, else the system's]
     #[arg(long, value_name = "ZONE")]
     timezone: Option<String>,
@@ -77,18 +76,33 @@ pub(crate) struct UsageArgs {
     /// Show the models of each row
     #[arg(long)]
     breakdown: bool,
+    #[expect(clippy::doc_markdown, reason = "it is the help, and there are no backticks in a terminal")]
     /// Prices of your own, in LiteLLM's format, instead of those in prices.json of the home
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
     /// Sum up what is known, without looking for what the agents wrote since
     #[arg(long)]
     no_refresh: bool,
+    #[command(flatten)]
+    format: UsageFormat,
+    #[command(flatten)]
+    check: CheckArgs,
+}
+
+/// How the rows are printed.
+#[derive(Debug, Clone, Copy, Args)]
+struct UsageFormat {
     /// Print one JSON document
     #[arg(long, conflicts_with = "csv")]
     json: bool,
     /// Print comma-separated values, with a header
     #[arg(long)]
     csv: bool,
+}
+
+/// What the rows are held against.
+#[derive(Debug, Clone, Copy, Args)]
+struct CheckArgs {
     /// Fail with exit code 1 if all rows together are over a limit, and name what is
     #[arg(long)]
     check: bool,
@@ -104,9 +118,7 @@ pub(crate) struct UsageArgs {
 }
 
 pub(crate) fn run(args: &UsageArgs, app: &mut App) -> anyhow::Result<ExitCode> {
-    if args.check && args.max_cost.is_none() && args.max_tokens.is_none() {
-        return Err(WrongUsage("--check needs a limit: --max-cost or --max-tokens".to_owned()).into());
-    }
+    let limits = args.check.limits()?;
     let calendar = calendar(args, app)?;
     let now = SystemClock.now();
     let store = if args.no_refresh { app.open_store_to_look()? } else { app.open_refreshed_store()? };
@@ -133,10 +145,10 @@ pub(crate) fn run(args: &UsageArgs, app: &mut App) -> anyhow::Result<ExitCode> {
     let mut view = UsageView::new(parts, layout);
     view.notes.extend(pricing.notes(&used.launches, used.cells.iter().filter(|cell| (parts.wanted)(cell))));
     view.notes.extend(used.note_of_silent());
-    let findings = args.check.then(|| view.check(args.limits()));
-    if args.json {
+    let findings = limits.map(|limits| view.check(limits));
+    if args.format.json {
         app.output.json(&Checked { view: &view, check: findings.as_deref().map(Check::of) })?;
-    } else if args.csv {
+    } else if args.format.csv {
         csv::usage(&view, app.output.writer())?;
     } else {
         app.output.lines(usage::lines(&view, &calendar, app.width()))?;
@@ -146,9 +158,9 @@ pub(crate) fn run(args: &UsageArgs, app: &mut App) -> anyhow::Result<ExitCode> {
     if view.rows.is_empty() {
         say_why_empty(app, store.as_ref(), &used);
     }
-    Ok(match findings {
-        Some(findings) => said_of_check(&findings, &view, args.limits(), app),
-        None => ExitCode::SUCCESS,
+    Ok(match (findings, limits) {
+        (Some(findings), Some(limits)) => said_of_check(&findings, &view, limits, app),
+        _ => ExitCode::SUCCESS,
     })
 }
 
@@ -204,9 +216,14 @@ impl<'a> Check<'a> {
     }
 }
 
-impl UsageArgs {
-    const fn limits(&self) -> Limits {
-        Limits { max_cost_usd: self.max_cost, max_tokens: self.max_tokens, allow_unpriced: self.allow_unpriced }
+impl CheckArgs {
+    /// Returns the limits, if any are to be kept.
+    fn limits(self) -> Result<Option<Limits>, WrongUsage> {
+        let Self { check, max_cost, max_tokens, allow_unpriced } = self;
+        if check && max_cost.is_none() && max_tokens.is_none() {
+            return Err(WrongUsage("--check needs a limit: --max-cost or --max-tokens".to_owned()));
+        }
+        Ok(check.then_some(Limits { max_cost_usd: max_cost, max_tokens, allow_unpriced }))
     }
 }
 

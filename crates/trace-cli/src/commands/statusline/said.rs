@@ -30,6 +30,11 @@ pub(super) struct Said {
 }
 
 impl Said {
+    /// Returns the session: what its file is called tells it, too.
+    pub(super) fn session(&self) -> Option<&str> {
+        self.session.as_deref().or_else(|| self.transcript.as_deref()?.file_stem()?.to_str())
+    }
+
     /// Reads the document; `None` if it is no JSON object.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -49,7 +54,10 @@ impl Said {
             window: number("/context_window/context_window_size").filter(|window| *window > 0),
             used_per_cent: said.pointer("/context_window/used_percentage").and_then(rounded),
             context_tokens: trace_model::totals::add_known(prompt.map(usage)),
-            cost: said.pointer("/cost/total_cost_usd").filter(|cost| cost.is_number()).and_then(|cost| cost.to_string().parse().ok()),
+            cost: said
+                .pointer("/cost/total_cost_usd")
+                .filter(|cost| cost.is_number())
+                .and_then(|cost| cost.to_string().parse().ok()),
         })
     }
 }
@@ -85,6 +93,15 @@ mod tests {
             cost: Some(NanoUsd::from_nanos(39_300_000)),
         };
         assert_eq!(said, Some(expected));
+    }
+
+    #[test]
+    fn the_file_names_the_session_where_nothing_else_does() {
+        let said = Said::read(br#"{"transcript_path": "/t/s-1.jsonl"}"#).unwrap();
+        assert_eq!(said.session(), Some("s-1"));
+        let said = Said::read(br#"{"transcript_path": "/t/s-1.jsonl", "session_id": "s-2"}"#).unwrap();
+        assert_eq!(said.session(), Some("s-2"));
+        assert_eq!(Said::default().session(), None);
     }
 
     #[test]

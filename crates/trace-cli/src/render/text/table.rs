@@ -35,8 +35,8 @@ pub(crate) struct Column {
 enum Room {
     /// It stays as it is.
     Kept,
-    /// Its cells are cut.
-    Shrinks,
+    /// Its cells are cut, down to so many columns of the terminal.
+    Shrinks(usize),
     /// It is left out; those of the largest number first.
     LeftOut(u8),
 }
@@ -54,7 +54,13 @@ impl Column {
 
     /// Lets the cells be cut where the lines are too long.
     pub(crate) const fn shrinks(self) -> Self {
-        Self { room: Room::Shrinks, ..self }
+        self.shrinks_to(SMALLEST_CUT)
+    }
+
+    /// Lets the cells be cut where the lines are too long, once every column that may go is gone and more than so many
+    /// columns of the terminal are left.
+    pub(crate) const fn shrinks_to(self, width: usize) -> Self {
+        Self { room: Room::Shrinks(width), ..self }
     }
 
     /// Lets the column be left out where the lines are too long; a larger number goes first.
@@ -162,7 +168,7 @@ impl Table {
         while room.is_some_and(|room| self.needed(&shown) > room) {
             let order = |index: &usize| match self.columns[*index].room {
                 Room::LeftOut(order) => Some(order),
-                Room::Kept | Room::Shrinks => None,
+                Room::Kept | Room::Shrinks(_) => None,
             };
             let Some(first) = shown.iter().copied().filter(|index| order(index).is_some()).max_by_key(order) else {
                 break;
@@ -178,7 +184,7 @@ impl Table {
             let Column { title, room, .. } = self.columns[*index];
             let width = match room {
                 // A cut cell is of use while some words of it are seen.
-                Room::Shrinks => self.widths[*index].min(SMALLEST_CUT),
+                Room::Shrinks(smallest) => self.widths[*index].min(smallest),
                 Room::Kept | Room::LeftOut(_) => self.widths[*index],
             };
             width.max(title.len()) + usize::from(GAP)
@@ -213,7 +219,7 @@ impl Table {
             if is_number {
                 column.set_cell_alignment(CellAlignment::Right);
             }
-            if room != Room::Shrinks {
+            if !matches!(room, Room::Shrinks(_)) {
                 column.set_constraint(ColumnConstraint::ContentWidth);
             }
         }

@@ -1,6 +1,6 @@
 //! What agents used, as a table.
 
-use trace_model::money::NanoUsd;
+use trace_model::{id::LaunchId, money::NanoUsd};
 use trace_report::usage::{
     ModelUsage, Unpriced, UsageBy, UsageEntry, UsageView,
     check::{Finding, Part},
@@ -15,6 +15,9 @@ use crate::calendar::Calendar;
 
 /// What stands in front of a model below the row that it is a part of.
 const INDENT: &str = "  ";
+
+/// The width of the names of most models.
+const WIDEST_MODEL: usize = 32;
 
 /// Returns the lines: a row each, their sum, and what has no price.
 pub(crate) fn lines(view: &UsageView, calendar: &Calendar, width: Option<u16>) -> Vec<String> {
@@ -54,7 +57,7 @@ fn heads(by: UsageBy) -> Vec<Column> {
         UsageBy::Daily => vec![Column::text("DAY")],
         UsageBy::Weekly => vec![Column::text("WEEK FROM")],
         UsageBy::Monthly => vec![Column::text("MONTH")],
-        UsageBy::Model => vec![Column::text("MODEL").shrinks()],
+        UsageBy::Model => vec![Column::text("MODEL").shrinks_to(WIDEST_MODEL)],
         UsageBy::Project => vec![Column::text("PROJECT").shrinks()],
         UsageBy::Session => vec![
             Column::text("LAUNCH"),
@@ -102,7 +105,7 @@ fn head(by: UsageBy, row: &UsageEntry, calendar: &Calendar) -> Vec<String> {
         |text: Option<&str>| text.map_or_else(|| figures::UNKNOWN.to_owned(), |text| escape::line(text).into_owned());
     let subject = &row.subject;
     let provider = || subject.provider.as_ref().map(ToString::to_string).unwrap_or_default();
-    let launch = || subject.launch_id.map(|id| id.short()).unwrap_or_default();
+    let launch = || subject.launch_id.map(LaunchId::short).unwrap_or_default();
     let started = || subject.started_at.map(|at| calendar.minute_of(at)).unwrap_or_default();
     match by {
         UsageBy::Session => {
@@ -182,7 +185,8 @@ pub(crate) const fn word_of(finding: &Finding) -> &'static str {
 pub(crate) fn finding(finding: &Finding) -> String {
     match finding {
         Finding::Cost { cost_usd, cost_quality, max_cost_usd, most } => {
-            let money = |amount: &NanoUsd| figures::money(Some(*amount));
+            // To the last digit: what is over may be so by less than is shown elsewhere.
+            let money = |amount: &NanoUsd| format!("${amount}");
             let cost = figures::marked(money(cost_usd), *cost_quality);
             format!("it cost {cost}, and {} is the most that it may: {}", money(max_cost_usd), parts(most, money))
         }
@@ -196,8 +200,9 @@ pub(crate) fn finding(finding: &Finding) -> String {
                 .iter()
                 .map(|model| model.as_deref().map_or("usage without a model".into(), escape::line).into_owned())
                 .collect();
+            let them = if *records == 1 { "it" } else { "them" };
             let records = figures::counted(*records, "record");
-            format!("the cost of {records} is unknown: {}; `--allow-unpriced` passes over them", names.join(", "))
+            format!("the cost of {records} is unknown: {}; `--allow-unpriced` passes over {them}", names.join(", "))
         }
         Finding::Unknown { limit } => {
             let limit = limit.replace('_', "-");
