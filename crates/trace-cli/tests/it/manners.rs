@@ -7,10 +7,7 @@ use std::{
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
-use super::{
-    exec::bench::AGENT_VARIABLES,
-    scripted::{ANSWERED, CONTROL, FAILED, RAW, ScriptedHome, program},
-};
+use super::scripted::{ANSWERED, CONTROL, FAILED, RAW, ScriptedHome};
 
 #[test]
 fn help_groups_the_commands_and_fits_a_terminal() {
@@ -129,6 +126,16 @@ fn wrong_usage_is_exit_code_2_with_a_message() {
         &["show", "--raw=stdin"],
         &["ls", "--outcome", "great"],
         &["ls", "--since", "tomorrow"],
+        &["usage", "hourly"],
+        &["usage", "--since", "tomorrow"],
+        &["usage", "--last", "2"],
+        &["usage", "--last", "2d", "--since", "today"],
+        &["usage", "--timezone", "Mars/Olympus"],
+        &["usage", "--json", "--csv"],
+        &["usage", "--check"],
+        &["usage", "--max-cost", "1"],
+        &["usage", "--check", "--max-cost", "-1"],
+        &["usage", "--prices", "nowhere.json"],
         &["--ledger", "paper", "ls"],
         &["attribute"],
         &["attribute", "--asset", "goal=x"],
@@ -271,19 +278,24 @@ fn views_fit_the_terminal() {
 
 /// Runs the command in a terminal of that many columns, and returns all that it shows there.
 pub(super) fn in_terminal(home: &ScriptedHome, columns: u16, arguments: &[&str]) -> String {
+    shown_in_terminal(&home.command(arguments), columns)
+}
+
+/// Runs a command in a terminal of that many columns, and returns all that it shows there.
+pub(super) fn shown_in_terminal(command: &Command, columns: u16) -> String {
     let size = PtySize { rows: 50, cols: columns, pixel_width: 0, pixel_height: 0 };
     let pair = native_pty_system().openpty(size).unwrap();
-    let mut command = CommandBuilder::new(program());
-    command.arg("--home");
-    command.arg(home.home());
-    command.args(arguments);
-    for name in ["TRACE_HOME", "NO_COLOR", "CLICOLOR_FORCE"].iter().chain(&AGENT_VARIABLES) {
-        command.env_remove(name);
+    let mut in_terminal = CommandBuilder::new(command.get_program());
+    in_terminal.args(command.get_args());
+    in_terminal.cwd(command.get_current_dir().unwrap());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => in_terminal.env(name, value),
+            None => in_terminal.env_remove(name),
+        }
     }
-    command.env("TERM", "xterm-256color");
-    command.env("HOME", home.path("person"));
-    command.env("TZ", "UTC");
-    let mut child = pair.slave.spawn_command(command).unwrap();
+    in_terminal.env("TERM", "xterm-256color");
+    let mut child = pair.slave.spawn_command(in_terminal).unwrap();
     drop(pair.slave);
     let mut reader = pair.master.try_clone_reader().unwrap();
     let mut shown = Vec::new();
@@ -292,7 +304,7 @@ pub(super) fn in_terminal(home: &ScriptedHome, columns: u16, arguments: &[&str])
     while let Ok(read @ 1..) = reader.read(&mut chunk) {
         shown.extend_from_slice(&chunk[..read]);
     }
-    assert!(child.wait().unwrap().success(), "{arguments:?}");
+    assert!(child.wait().unwrap().success(), "{command:?}");
     String::from_utf8(shown).unwrap()
 }
 
