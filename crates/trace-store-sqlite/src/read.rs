@@ -245,4 +245,4 @@ pub(crate) fn all<T>(
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

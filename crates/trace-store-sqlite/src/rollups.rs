@@ -20,7 +20,7 @@ use trace_model::{
 use crate::{
     columns::{FromColumn, Writer},
     error::Cause,
-    read,
+    read::{self, Values},
     rows::{self, Cost, Costed, Part, Place, USAGE_CELLS},
 };
 
@@ -104,7 +104,7 @@ fn concerns_no_other(transaction: &Transaction<'_>, changes: &[Changed<'_>]) -> 
         }
     }
     // Requests with the same hash are taken for one: then a rollup is forgotten in vain.
-    let mut found = transaction.prepare_cached("SELECT count(*) FROM usage_records WHERE request_hash = ?1")?;
+    let mut found = transaction.prepare_cached(COUNT_REQUEST)?;
     for request in old.union(&new) {
         let found: i64 = found.query_row([request], |row| row.get(0))?;
         if found != i64::from(new.contains(request)) {
@@ -168,6 +168,14 @@ fn part_sql() -> String {
     USAGE_CELLS.select("WHERE launch_id = ?1 AND period IS ?2 AND model IS ?3 AND agent = ?4 AND price_version IS NULL")
 }
 
+/// Forgets the rollups of all launches that have a record of one of the requests.
+const FORGET_SHARED: &str = "DELETE FROM usage_rollups WHERE launch_id IN (
+    SELECT launch_id FROM usage_records WHERE request_hash IN rarray(?1)
+)";
+
+/// Counts the records of a request, or of several with the same hash.
+const COUNT_REQUEST: &str = "SELECT count(*) FROM usage_records WHERE request_hash = ?1";
+
 /// Forgets what a change of the launch's records makes untrue: its own rollup, and those of all launches that have a
 /// record of one of the requests.
 pub(crate) fn forget<'a>(
@@ -181,12 +189,7 @@ pub(crate) fn forget<'a>(
     }
     let requests: BTreeSet<i64> = requests.map(rows::request_hash).collect();
     let requests: Vec<Value> = requests.into_iter().map(Value::Integer).collect();
-    let mut delete = transaction.prepare_cached(
-        "DELETE FROM usage_rollups WHERE launch_id IN (
-             SELECT launch_id FROM usage_records WHERE request_hash IN rarray(?1)
-         )",
-    )?;
-    delete.execute([Rc::new(requests)])?;
+    transaction.prepare_cached(FORGET_SHARED)?.execute([Rc::new(requests)])?;
     Ok(())
 }
 
@@ -204,24 +207,32 @@ pub(crate) fn number_of(transaction: &Transaction<'_>, version: &PriceVersion) -
 
 /// Returns the launches that the query wants, of which nobody keeps what they add up to.
 fn without_rollup(transaction: &Transaction<'_>, query: &UsageQuery) -> Result<Vec<LaunchId>, Cause> {
-    let (mut conditions, values) = read::launch_conditions(&query.launches);
-    conditions.push("id NOT IN (SELECT launch_id FROM usage_rollups)");
-    let sql = format!("SELECT id FROM launches {}", read::filter(&conditions));
+    let (sql, values) = without_rollup_sql(query);
     read::all(transaction, &sql, params_from_iter(values), |row| {
         LaunchId::read(row.get_ref(0)?).map_err(|detail| Cause::Damaged(format!("id in launches: {detail}")))
     })
 }
 
-/// Returns the parts that are kept of the launches that the query wants, by launch and place.
+fn without_rollup_sql(query: &UsageQuery) -> (String, Values) {
+    let (mut conditions, values) = read::launch_conditions(&query.launches);
+    conditions.push("id NOT IN (SELECT launch_id FROM usage_rollups)");
+    (format!("SELECT id FROM launches {}", read::filter(&conditions)), values)
+}
+
+/// Returns the parts that are kept of the launches that the query wants, by launch.
 fn kept(transaction: &Transaction<'_>, query: &UsageQuery) -> Result<Vec<Part>, Cause> {
+    let (sql, values) = kept_sql(query);
+    read::all(transaction, &sql, params_from_iter(values), rows::read_part)
+}
+
+fn kept_sql(query: &UsageQuery) -> (String, Values) {
     let (conditions, values) = read::launch_conditions(&query.launches);
     let wanted = if conditions.is_empty() {
         String::new()
     } else {
         format!("WHERE launch_id IN (SELECT id FROM launches {})", read::filter(&conditions))
     };
-    let sql = USAGE_CELLS.select(&format!("{wanted} ORDER BY launch_id, position"));
-    read::all(transaction, &sql, params_from_iter(values), rows::read_part)
+    (USAGE_CELLS.select(&format!("{wanted} ORDER BY launch_id, position")), values)
 }
 
 /// Returns what the launch adds up to, by place.
@@ -280,3 +291,6 @@ fn join(transaction: &Transaction<'_>, query: &UsageQuery, parts: &[Part]) -> Re
     }
     Ok(cells)
 }
+
+#[cfg(test)]
+mod tests;

@@ -99,6 +99,7 @@ macro_rules! ledger_conformance {
                 a_record_without_a_time_comes_last,
                 records_without_a_request_are_no_replays,
                 replays_change_when_another_launch_changes,
+                replays_are_counted_by_launch,
                 a_turn_says_what_its_records_say,
                 a_turn_without_records_knows_nothing;
             cells:
@@ -132,7 +133,9 @@ macro_rules! ledger_conformance {
                 places_that_occur_twice_already_exist,
                 a_record_of_a_turn_that_is_not_among_the_rows_is_not_found,
                 a_refused_replacement_leaves_the_old_rows,
-                other_launches_stay_as_they_are;
+                other_launches_stay_as_they_are,
+                many_launches_are_replaced_as_one_after_the_other,
+                of_many_launches_none_is_replaced_in_part;
             reservations:
                 a_reservation_is_read_back_as_it_was_written,
                 a_control_run_without_reservation_is_not_found,

@@ -10,7 +10,7 @@ use super::*;
 use crate::{SqliteOptions, open_store};
 
 /// Returns what SQLite plans to do for the question.
-fn plan(sql: &str) -> String {
+pub(crate) fn plan(sql: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let options = SqliteOptions { patience: Duration::ZERO, ..SqliteOptions::default() };
     let store = open_store(folder.path().join("ledger.db"), options).unwrap();

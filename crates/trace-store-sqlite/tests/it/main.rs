@@ -8,6 +8,7 @@ mod damage;
 mod file;
 mod format;
 mod processes;
+mod usage;
 
 use pollster::block_on;
 use serde_json::{Value, json};

@@ -15,6 +15,7 @@ use rusqlite::Connection;
 use trace_model::{
     ledger::{Ledger, LedgerError},
     query::LaunchQuery,
+    usage_query::UsageQuery,
 };
 use trace_store_sqlite::{SqliteLedger, SqliteOptions};
 use trace_testkit::samples;
@@ -35,6 +36,10 @@ fn record(path: &Path, launch: u32, writes: u32) {
         for write in 0..writes {
             let record = samples::usage_record(launch, Some(1), &format!("{launch}-{write:03}"));
             ledger.apply(&samples::usage_boundary(launch, [record])).await.unwrap();
+            if write % 50 == 0 {
+                // What it adds up is kept, and has to follow what the others write.
+                ledger.usage_cells(&UsageQuery::default()).await.unwrap();
+            }
         }
     });
 }
@@ -56,6 +61,9 @@ fn assert_all_is_there(path: &Path, launches: u32, writes: u32) {
         let usage = block_on(ledger.usage(launch.header.id)).unwrap();
         assert_eq!(usage.len(), usize::try_from(writes).unwrap());
     }
+    let cells = block_on(ledger.usage_cells(&UsageQuery::default())).unwrap();
+    assert_eq!(cells.iter().map(|cell| cell.sum.requests).collect::<Vec<_>>(), vec![u64::from(writes); cells.len()]);
+    assert_eq!(cells.len(), usize::try_from(if writes == 0 { 0 } else { launches }).unwrap());
 }
 
 /// This is the program of the processes that the test below starts; by itself there is nothing to do.

@@ -1,5 +1,7 @@
 //! One call of a ledger, and its answer.
 
+use std::collections::BTreeMap;
+
 use trace_model::{
     context::{Asset, Decision},
     control::Reservation,
@@ -47,7 +49,8 @@ pub(super) enum Answer {
     Assets(Vec<Asset>),
     Decisions(Vec<Decision>),
     Usage(Vec<UsageRow>),
-    UsageCells(Vec<UsageCell>),
+    /// What usage adds up to, and how many replays each launch has.
+    UsageCells(Vec<UsageCell>, BTreeMap<LaunchId, u64>),
     Uncosted(Vec<UsageRecord>),
     /// How many records have a cost by the version that had none.
     Costed(usize),
@@ -72,7 +75,10 @@ impl Call {
             Self::Assets(turn) => answer(ledger.assets(*turn).await, Answer::Assets),
             Self::Decisions(turn) => answer(ledger.decisions(*turn).await, Answer::Decisions),
             Self::Usage(launch) => answer(ledger.usage(*launch).await, Answer::Usage),
-            Self::UsageCells(query) => answer(ledger.usage_cells(query).await, Answer::UsageCells),
+            Self::UsageCells(query) => {
+                let cells = ledger.usage_cells(query).await.unwrap();
+                answer(ledger.replays().await, |replays| Answer::UsageCells(cells, replays))
+            }
             Self::Uncosted(version, limit) => answer(ledger.uncosted(version, *limit).await, Answer::Uncosted),
             Self::SaveCosts(version, costs) => {
                 let before = ledger.uncosted(version, u32::MAX).await.unwrap().len();
@@ -95,7 +101,7 @@ impl Answer {
             Self::Assets(rows) => !rows.is_empty(),
             Self::Decisions(rows) => !rows.is_empty(),
             Self::Usage(rows) => !rows.is_empty(),
-            Self::UsageCells(cells) => !cells.is_empty(),
+            Self::UsageCells(cells, _) => !cells.is_empty(),
             Self::Uncosted(records) => !records.is_empty(),
             Self::Costed(records) => *records > 0,
             Self::Refused(_) => false,

@@ -1,5 +1,7 @@
 //! Replacing a launch as a whole.
 
+use std::collections::BTreeMap;
+
 use trace_model::{
     Entity,
     ledger::LedgerError,
@@ -114,4 +116,39 @@ pub async fn other_launches_stay_as_they_are(ledger: Handle) {
     rows.usage.clear();
     ledger.replace_launch(&rows).await.unwrap();
     assert_eq!(Rows::of(&ledger, samples::launch_id(1)).await, before);
+}
+
+/// Many launches at once are as one after the other: of two of one id, the last one stands.
+pub async fn many_launches_are_replaced_as_one_after_the_other(ledger: Handle) {
+    ledger.replace_launches(Vec::new()).await.unwrap();
+    ledger.replace_launch(&samples::whole_launch(2)).await.unwrap();
+    let bare = |n| LaunchRows { launch: samples::bare_launch(n), turns: Vec::new(), usage: BTreeMap::new() };
+    let launches = Vec::from([samples::whole_launch(1), bare(2), bare(3), samples::whole_launch(3)]);
+    ledger.replace_launches(launches).await.unwrap();
+    for rows in [samples::whole_launch(1), bare(2), samples::whole_launch(3)] {
+        Rows::of(&ledger, rows.launch.header.id).await.assert_are(&rows);
+    }
+}
+
+/// Where one of many is refused, its old rows stay, those behind it are not looked at, and those before it are there as
+/// a whole or as they were.
+pub async fn of_many_launches_none_is_replaced_in_part(ledger: Handle) {
+    let old = |n| LaunchRows { launch: samples::bare_launch(n), turns: Vec::new(), usage: BTreeMap::new() };
+    for n in [1, 2, 3] {
+        ledger.replace_launch(&old(n)).await.unwrap();
+    }
+    let mut refused = samples::whole_launch(2);
+    refused.turns.pop();
+    let launches = Vec::from([samples::whole_launch(1), refused, samples::whole_launch(3)]);
+    let missing = LedgerError::not_found(Entity::Turn, samples::turn_id(2, 2));
+    assert_refused(ledger.replace_launches(launches).await, &missing);
+    for n in [2, 3] {
+        Rows::of(&ledger, samples::launch_id(n)).await.assert_are(&old(n));
+    }
+    let first = if ledger.launch(samples::launch_id(1)).await.unwrap() == samples::bare_launch(1) {
+        old(1)
+    } else {
+        samples::whole_launch(1)
+    };
+    Rows::of(&ledger, samples::launch_id(1)).await.assert_are(&first);
 }

@@ -7,7 +7,7 @@ use trace_model::{
     id::LaunchId,
     ledger::LedgerError,
     money::NanoUsd,
-    rows::{BoundaryRows, UsageChange},
+    rows::{BoundaryRows, LaunchRows, UsageChange},
     timestamp::Timestamp,
     turn::{TurnRow, TurnUsage},
     usage::{Agent, UsageRecord, UsageReport},
@@ -194,6 +194,26 @@ pub async fn replays_change_when_another_launch_changes(ledger: Handle) {
     whole.usage.clear();
     ledger.replace_launch(&whole).await.unwrap();
     assert_eq!(replays(&ledger, 2).await, marked(&[("a", None)]));
+}
+
+/// The replays of each launch are counted, wherever the record that counts is; a launch without any is left out.
+pub async fn replays_are_counted_by_launch(ledger: Handle) {
+    assert_eq!(ledger.replays().await.unwrap(), BTreeMap::new());
+    apply_all(&ledger, [1, 2, 3].map(samples::beginning)).await;
+    let at = |seconds| Some(samples::time(seconds));
+    ledger.apply(&usage_boundary(1, [seen(1, "a", "one", at(1)), seen(1, "b", "two", at(9))])).await.unwrap();
+    assert_eq!(ledger.replays().await.unwrap(), BTreeMap::new());
+    let second = [seen(2, "a", "one", at(2)), seen(2, "b", "one", at(3)), seen(2, "c", "two", None)];
+    ledger.apply(&usage_boundary(2, second)).await.unwrap();
+    let counted = |counts: &[(u32, u64)]| -> BTreeMap<LaunchId, u64> {
+        counts.iter().map(|(n, count)| (samples::launch_id(*n), *count)).collect()
+    };
+    assert_eq!(ledger.replays().await.unwrap(), counted(&[(2, 3)]));
+    ledger.apply(&usage_boundary(3, [seen(3, "a", "two", at(4)), seen(3, "b", "three", at(5))])).await.unwrap();
+    assert_eq!(ledger.replays().await.unwrap(), counted(&[(1, 1), (2, 3)]));
+    let rows = LaunchRows { launch: samples::launch(3), usage: BTreeMap::new(), ..samples::whole_launch(3) };
+    ledger.replace_launch(&rows).await.unwrap();
+    assert_eq!(ledger.replays().await.unwrap(), counted(&[(2, 3)]));
 }
 
 /// What a turn says of its usage is [`TurnUsage::of`] its own records: replays count for nothing.
