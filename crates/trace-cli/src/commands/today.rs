@@ -12,7 +12,8 @@ use crate::{
 };
 
 /// The next steps: a command, and what it does.
-const NEXT: [(&str, &str); 3] = [
+const NEXT: [(&str, &str); 4] = [
+    ("trace usage", "what all agents of this machine used and cost"),
     ("trace exec -- COMMAND", "record an agent"),
     ("trace context", "what the latest launch was sent, by kind and by source"),
     ("trace --help", "everything else"),

@@ -305,12 +305,14 @@ impl Used {
         if let Err(error) = pricing.price_all(store, &launches) {
             app.messages.say("warning", &format!("some costs are not computed: {error:#}"));
         }
-        let cells = ledger.usage_cells(&wanted.query()).block_on().context("cannot sum up the usage")?;
+        let query = wanted.query();
+        let cells = ledger.usage_cells(&query).block_on().context("cannot sum up the usage")?;
         let telling: BTreeSet<LaunchId> = cells.iter().map(|cell| cell.launch_id).collect();
+        let is_of_all_time = query.observed_from.is_none() && query.observed_before.is_none();
         let mut silent = 0;
         for (id, _) in launches.iter().filter(|(id, launch)| !telling.contains(id) && wanted.has_launch(launch)) {
-            // It may tell usage of another time.
-            if ledger.usage(*id).block_on().context("cannot look for usage")?.is_empty() {
+            // Else it may tell usage of another time.
+            if is_of_all_time || ledger.usage(*id).block_on().context("cannot look for usage")?.is_empty() {
                 silent += 1;
             }
         }

@@ -28,7 +28,7 @@ fn help_is_a_command_too() {
 }
 
 #[test]
-fn a_bare_command_shows_today_and_three_next_commands() {
+fn a_bare_command_shows_today_and_the_next_commands() {
     // Which launches are of today depends on the day: here there are none on any day.
     insta::assert_snapshot!(ScriptedHome::missing().print(&[]));
 }
