@@ -234,6 +234,16 @@ pub fn check_exclusive<F: Future<Output = ()>>(
     pollster::block_on(rule(Box::new(move || open(&path))));
 }
 
+/// Checks that the usage that a ledger holds adds up and takes costs as its definition says, whoever wrote it: an older
+/// version, of which no cost by these prices is known, or this one.
+///
+/// # Panics
+///
+/// If it does not, or if it holds no usage.
+pub fn check_usage_that_is_there(ledger: &Handle) {
+    pollster::block_on(costs::what_is_there_adds_up_and_takes_costs(ledger));
+}
+
 /// Applies all boundaries, none of which may be refused.
 async fn apply_all(ledger: &Handle, boundaries: impl IntoIterator<Item = BoundaryRows>) {
     for rows in boundaries {

@@ -5,13 +5,14 @@ use std::{
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt,
     path::Path,
+    sync::Arc,
 };
 
 use pollster::block_on;
 use serde_json::Value;
 use trace_model::ledger::{Ledger, LedgerError};
 use trace_store_sled::SledLedger;
-use trace_testkit::samples;
+use trace_testkit::{samples, suite::check_usage_that_is_there};
 
 use crate::{FIXTURES, copy_fixture, copy_fixture_of, everything, everything_costed, with_sled};
 
@@ -43,9 +44,10 @@ fn check_format(name: &str, says: impl Fn(&dyn Ledger) -> Result<Value, LedgerEr
     let folder = tempfile::tempdir().unwrap();
     let (old, new) = (copy_fixture_of(&format!("{name}.sled"), folder.path()), folder.path().join("new.sled"));
     let expected = fs::read_to_string(Path::new(FIXTURES).join(format!("{name}.json"))).unwrap();
-    let ledger = SledLedger::open(&old).unwrap();
-    assert_eq!(says(&ledger).unwrap(), serde_json::from_str::<Value>(&expected).unwrap());
+    let ledger: Arc<dyn Ledger> = Arc::new(SledLedger::open(&old).unwrap());
+    assert_eq!(says(&*ledger).unwrap(), serde_json::from_str::<Value>(&expected).unwrap());
     block_on(ledger.apply(&samples::beginning(77))).unwrap();
+    check_usage_that_is_there(&ledger);
     drop(ledger);
     drop(SledLedger::open(&new).unwrap());
     let trees = |path: &Path| with_sled(path, |database| database.tree_names().into_iter().collect::<BTreeSet<_>>());

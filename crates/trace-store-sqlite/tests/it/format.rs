@@ -1,6 +1,6 @@
 //! The format of the file: old ones are read, newer ones are refused, and the views say what the ledger says.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, sync::Arc};
 
 use pollster::block_on;
 use rusqlite::{Connection, types::Value as Sql};
@@ -10,7 +10,7 @@ use trace_model::{
     rows::LaunchRows,
 };
 use trace_store_sqlite::SqliteLedger;
-use trace_testkit::samples;
+use trace_testkit::{samples, suite::check_usage_that_is_there};
 
 use crate::{everything, everything_costed};
 
@@ -29,12 +29,13 @@ fn check_format(name: &str, says: impl Fn(&dyn Ledger) -> Result<Value, LedgerEr
     let (old, new) = (folder.path().join("old.db"), folder.path().join("new.db"));
     fs::copy(Path::new(FIXTURES).join(format!("{name}.db")), &old).unwrap();
     let expected = fs::read_to_string(Path::new(FIXTURES).join(format!("{name}.json"))).unwrap();
-    let ledger = SqliteLedger::open(&old).unwrap();
-    assert_eq!(says(&ledger).unwrap(), serde_json::from_str::<Value>(&expected).unwrap());
+    let ledger: Arc<dyn Ledger> = Arc::new(SqliteLedger::open(&old).unwrap());
+    assert_eq!(says(&*ledger).unwrap(), serde_json::from_str::<Value>(&expected).unwrap());
     drop(SqliteLedger::open(&new).unwrap());
     assert_eq!(schema(&old), schema(&new));
     block_on(ledger.reserve(&samples::reservation(77))).unwrap();
     block_on(ledger.apply(&samples::beginning(77))).unwrap();
+    check_usage_that_is_there(&ledger);
 }
 
 #[test]

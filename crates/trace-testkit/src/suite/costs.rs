@@ -6,8 +6,9 @@ use trace_model::{
     money::NanoUsd,
     query::LaunchQuery,
     rows::{BoundaryRows, LaunchChange, LaunchRows, UsageChange},
-    usage::{UsageRecord, UsageReport},
+    usage::{UsageRecord, UsageReport, UsageRow},
     usage_query::{CostEntry, PriceVersion, UsageCell, UsageQuery},
+    usage_sum::ComputedCost,
     words::{Grain, Quality},
 };
 
@@ -265,4 +266,32 @@ pub async fn costs_are_in_no_row(ledger: Handle) {
     ledger.save_costs(&prices(1), &[costs(5, &record(1, "a"))]).await.unwrap();
     assert_eq!(Rows::of(&ledger, samples::launch_id(1)).await, before);
     assert_eq!(ledger.uncosted(&prices(1), 9).await.unwrap(), [record(1, "b")]);
+}
+
+/// See [`check_usage_that_is_there`](super::check_usage_that_is_there).
+pub(super) async fn what_is_there_adds_up_and_takes_costs(ledger: &Handle) {
+    let version = PriceVersion(String::from("prices of nobody else"));
+    let launches = ledger.launches(&LaunchQuery::default()).await.unwrap();
+    let mut rows = Vec::new();
+    for launch in &launches {
+        rows.push((launch, ledger.usage(launch.header.id).await.unwrap()));
+    }
+    let with_costs = |cost: fn(&UsageRow) -> ComputedCost| {
+        let costed = |rows: &Vec<UsageRow>| rows.iter().map(|row| (row.clone(), cost(row))).collect();
+        UsageQuery::default().cells(rows.iter().map(|(launch, rows)| (*launch, costed(rows))))
+    };
+    let before = with_costs(|_| ComputedCost::NotYet);
+    assert!(!before.is_empty(), "there is no usage");
+    let query = UsageQuery { price_version: Some(version.clone()), ..UsageQuery::default() };
+    assert_eq!(ledger.usage_cells(&query).await.unwrap(), before);
+    let uncosted = ledger.uncosted(&version, u32::MAX).await.unwrap();
+    let mut with_tokens: Vec<&UsageRecord> = rows.iter().flat_map(|(_, rows)| rows).map(|row| &row.record).collect();
+    with_tokens.retain(|record| record.report.has_tokens());
+    with_tokens.sort_by_key(|record| (record.launch_id, &record.report.key));
+    assert_eq!(uncosted.iter().collect::<Vec<_>>(), with_tokens);
+    let entries: Vec<CostEntry> = uncosted.iter().map(|record| costs(3, record)).collect();
+    ledger.save_costs(&version, &entries).await.unwrap();
+    let after = with_costs(|_| ComputedCost::Priced(NanoUsd::from_nanos(3)));
+    assert_eq!(ledger.usage_cells(&query).await.unwrap(), after);
+    assert_eq!(ledger.uncosted(&version, u32::MAX).await.unwrap(), []);
 }
