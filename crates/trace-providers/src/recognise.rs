@@ -1,6 +1,6 @@
 //! Which provider or format it is, and whether its session is a new one.
 
-use alloc::string::String;
+use alloc::{borrow::Cow, string::String};
 
 use trace_model::words::Provider;
 
@@ -231,11 +231,24 @@ pub fn recognise_source(head: &[u8]) -> Option<SourceFormat> {
 
 /// Returns the format of a document that begins so.
 fn document(head: &[u8]) -> Option<&'static Format> {
-    let text = String::from_utf8_lossy(head);
+    let text = text_of_head(head);
     let text = text.trim_start_matches('\u{FEFF}').trim_start();
     match Json::prefix(text) {
         Ok((json, _)) => Format::of_document(json),
         Err(_) => Format::of_document(Json::object(&closed(text)?).ok()?),
+    }
+}
+
+/// Returns the text of a head, which may end in the middle of a character.
+fn text_of_head(head: &[u8]) -> Cow<'_, str> {
+    match str::from_utf8(head) {
+        Ok(text) => Cow::Borrowed(text),
+        // That one is left out.
+        Err(error) if error.error_len().is_none() => {
+            let (whole, _) = head.split_at(error.valid_up_to());
+            str::from_utf8(whole).map_or_else(|_| String::from_utf8_lossy(head), Cow::Borrowed)
+        }
+        Err(_) => String::from_utf8_lossy(head),
     }
 }
 

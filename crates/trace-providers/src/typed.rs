@@ -49,9 +49,8 @@ use crate::json::Json;
 pub(crate) fn read<'a, P: Part<'a>>(text: &'a str) -> Result<P, serde_json::Error> {
     if text.trim_ascii_start().starts_with('{') {
         let mut reader = serde_json::Deserializer::from_str(text);
-        if let Ok(part) = P::read(&mut reader)
-            && reader.end().is_ok()
-        {
+        let mut part = P::default();
+        if part.read(&mut reader).is_ok() && reader.end().is_ok() {
             return Ok(part);
         }
     }
@@ -60,16 +59,17 @@ pub(crate) fn read<'a, P: Part<'a>>(text: &'a str) -> Result<P, serde_json::Erro
 
 /// A value that is read as a part of a larger one. The default is what it is where the value is absent.
 pub(crate) trait Part<'a>: Default {
-    /// Reads the value as it comes.
-    fn read<D: Deserializer<'a>>(source: D) -> Result<Self, D::Error>;
+    /// Reads the value as it comes, into its place: a line has many fields, and to hand them on would copy them.
+    fn read<D: Deserializer<'a>>(&mut self, source: D) -> Result<(), D::Error>;
 
     /// Reads a value that was found before: the slow way, which never fails.
     fn of(json: Option<Json<'a>>) -> Self;
 }
 
 impl<'a> Part<'a> for Option<Json<'a>> {
-    fn read<D: Deserializer<'a>>(source: D) -> Result<Self, D::Error> {
-        <&RawValue as serde::Deserialize>::deserialize(source).map(Json::new)
+    fn read<D: Deserializer<'a>>(&mut self, source: D) -> Result<(), D::Error> {
+        *self = Json::new(<&RawValue as serde::Deserialize>::deserialize(source)?);
+        Ok(())
     }
 
     fn of(json: Option<Json<'a>>) -> Self {
@@ -87,8 +87,9 @@ pub(crate) trait Object<'a>: Default {
 }
 
 impl<'a, O: Object<'a>> Part<'a> for O {
-    fn read<D: Deserializer<'a>>(source: D) -> Result<Self, D::Error> {
-        source.deserialize_any(ObjectVisitor(PhantomData))
+    fn read<D: Deserializer<'a>>(&mut self, source: D) -> Result<(), D::Error> {
+        *self = Self::default();
+        source.deserialize_any(ObjectVisitor(self, PhantomData))
     }
 
     fn of(json: Option<Json<'a>>) -> Self {
@@ -96,75 +97,74 @@ impl<'a, O: Object<'a>> Part<'a> for O {
     }
 }
 
-/// Reads the next value of a map as a part.
-pub(crate) fn next_value<'a, P: Part<'a>, A: MapAccess<'a>>(map: &mut A) -> Result<P, A::Error> {
-    map.next_value_seed(PartSeed(PhantomData))
+/// Reads the next value of a map into a part.
+pub(crate) fn next_value<'a, P: Part<'a>, A: MapAccess<'a>>(part: &mut P, map: &mut A) -> Result<(), A::Error> {
+    map.next_value_seed(PartSeed(part, PhantomData))
 }
 
-/// Reads the next element of a list as a part.
-pub(crate) fn next_element<'a, P: Part<'a>, A: SeqAccess<'a>>(elements: &mut A) -> Result<Option<P>, A::Error> {
-    elements.next_element_seed(PartSeed(PhantomData))
+/// Reads the next element of a list into a part; tells whether there was one.
+pub(crate) fn next_element<'a, P: Part<'a>, A: SeqAccess<'a>>(part: &mut P, elements: &mut A) -> Result<bool, A::Error> {
+    Ok(elements.next_element_seed(PartSeed(part, PhantomData))?.is_some())
 }
 
-struct PartSeed<P>(PhantomData<P>);
+struct PartSeed<'p, 'a, P>(&'p mut P, PhantomData<&'a ()>);
 
-impl<'a, P: Part<'a>> DeserializeSeed<'a> for PartSeed<P> {
-    type Value = P;
+impl<'a, P: Part<'a>> DeserializeSeed<'a> for PartSeed<'_, 'a, P> {
+    type Value = ();
 
-    fn deserialize<D: Deserializer<'a>>(self, source: D) -> Result<P, D::Error> {
-        P::read(source)
+    fn deserialize<D: Deserializer<'a>>(self, source: D) -> Result<(), D::Error> {
+        self.0.read(source)
     }
 }
 
 /// Passes over a value that is no object, or no list.
 macro_rules! other_kinds_are_absent {
-    ($value:ty) => {
-        fn visit_bool<E: Error>(self, _: bool) -> Result<$value, E> {
-            Ok(Default::default())
+    () => {
+        fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
+            Ok(())
         }
-        fn visit_i64<E: Error>(self, _: i64) -> Result<$value, E> {
-            Ok(Default::default())
+        fn visit_i64<E: Error>(self, _: i64) -> Result<(), E> {
+            Ok(())
         }
-        fn visit_u64<E: Error>(self, _: u64) -> Result<$value, E> {
-            Ok(Default::default())
+        fn visit_u64<E: Error>(self, _: u64) -> Result<(), E> {
+            Ok(())
         }
-        fn visit_f64<E: Error>(self, _: f64) -> Result<$value, E> {
-            Ok(Default::default())
+        fn visit_f64<E: Error>(self, _: f64) -> Result<(), E> {
+            Ok(())
         }
-        fn visit_unit<E: Error>(self) -> Result<$value, E> {
-            Ok(Default::default())
+        fn visit_unit<E: Error>(self) -> Result<(), E> {
+            Ok(())
         }
     };
 }
 pub(crate) use other_kinds_are_absent;
 
-struct ObjectVisitor<O>(PhantomData<O>);
+struct ObjectVisitor<'o, 'a, O>(&'o mut O, PhantomData<&'a ()>);
 
-impl<'a, O: Object<'a>> Visitor<'a> for ObjectVisitor<O> {
-    type Value = O;
+impl<'a, O: Object<'a>> Visitor<'a> for ObjectVisitor<'_, 'a, O> {
+    type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<O, A::Error> {
-        let mut object = O::default();
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key_seed(KeySeed)? {
-            object.take(&key, &mut map)?;
+            self.0.take(&key, &mut map)?;
         }
-        Ok(object)
+        Ok(())
     }
 
-    fn visit_seq<A: SeqAccess<'a>>(self, mut elements: A) -> Result<O, A::Error> {
+    fn visit_seq<A: SeqAccess<'a>>(self, mut elements: A) -> Result<(), A::Error> {
         while elements.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(O::default())
+        Ok(())
     }
 
-    fn visit_str<E: Error>(self, _: &str) -> Result<O, E> {
-        Ok(O::default())
+    fn visit_str<E: Error>(self, _: &str) -> Result<(), E> {
+        Ok(())
     }
 
-    other_kinds_are_absent!(O);
+    other_kinds_are_absent!();
 }
 
 /// Reads a key without copying it, unless it has an escape.
@@ -211,7 +211,7 @@ macro_rules! parts {
         impl<'a> $crate::typed::Object<'a> for $name<'a> {
             fn take<A: serde::de::MapAccess<'a>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
                 match key {
-                    $($key => self.$field = $crate::typed::next_value(map)?,)*
+                    $($key => $crate::typed::next_value(&mut self.$field, map)?,)*
                     _ => {
                         map.next_value::<serde::de::IgnoredAny>()?;
                     }

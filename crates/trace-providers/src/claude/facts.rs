@@ -206,8 +206,9 @@ fn agent_call<'a>(block: &BlockFacts<'a>) -> Option<AgentCall<'a>> {
 }
 
 impl<'a> Part<'a> for ContentFacts<'a> {
-    fn read<D: Deserializer<'a>>(source: D) -> Result<Self, D::Error> {
-        source.deserialize_any(ContentVisitor)
+    fn read<D: Deserializer<'a>>(&mut self, source: D) -> Result<(), D::Error> {
+        *self = Self::default();
+        source.deserialize_any(ContentVisitor(self))
     }
 
     fn of(json: Option<Json<'a>>) -> Self {
@@ -220,37 +221,39 @@ impl<'a> Part<'a> for ContentFacts<'a> {
     }
 }
 
-struct ContentVisitor;
+struct ContentVisitor<'c, 'a>(&'c mut ContentFacts<'a>);
 
-impl<'a> Visitor<'a> for ContentVisitor {
-    type Value = ContentFacts<'a>;
+impl<'a> Visitor<'a> for ContentVisitor<'_, 'a> {
+    type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a text or blocks")
     }
 
-    fn visit_borrowed_str<E: Error>(self, text: &'a str) -> Result<ContentFacts<'a>, E> {
-        Ok(ContentFacts { text: Some(Cow::Borrowed(text)), ..ContentFacts::default() })
+    fn visit_borrowed_str<E: Error>(self, text: &'a str) -> Result<(), E> {
+        self.0.text = Some(Cow::Borrowed(text));
+        Ok(())
     }
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<ContentFacts<'a>, E> {
-        Ok(ContentFacts { text: Some(Cow::Owned(String::from(text))), ..ContentFacts::default() })
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+        self.0.text = Some(Cow::Owned(String::from(text)));
+        Ok(())
     }
 
-    fn visit_seq<A: SeqAccess<'a>>(self, mut elements: A) -> Result<ContentFacts<'a>, A::Error> {
-        let mut content = ContentFacts::default();
-        while let Some(block) = typed::next_element::<BlockFacts<'a>, _>(&mut elements)? {
-            content.add(&block);
+    fn visit_seq<A: SeqAccess<'a>>(self, mut elements: A) -> Result<(), A::Error> {
+        let mut block = BlockFacts::default();
+        while typed::next_element(&mut block, &mut elements)? {
+            self.0.add(&block);
         }
-        Ok(content)
+        Ok(())
     }
 
-    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<ContentFacts<'a>, A::Error> {
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<(), A::Error> {
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(ContentFacts::default())
+        Ok(())
     }
 
-    other_kinds_are_absent!(ContentFacts<'a>);
+    other_kinds_are_absent!();
 }
 
 #[cfg(test)]
