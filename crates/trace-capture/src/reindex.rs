@@ -254,7 +254,7 @@ fn imported(
     let header = launch.header().clone();
     let setting = Setting { default_at: header.started_at, is_over: true };
     let is_kept = entries.iter().all(|entry| entry.kept.is_some());
-    let rows = rows::whole(header, &facts, rows::capture_of(is_kept), &setting);
+    let rows = rows::whole(header, facts, rows::capture_of(is_kept), &setting);
     Ok(FoldedLaunch { rows, skipped_lines: 0, notes: Vec::new() })
 }
 

@@ -30,14 +30,12 @@ pub(crate) fn bring_in(app: &App, store: &Store, from: ImportFrom) -> Option<Imp
             Keep::Index
         }
     };
-    let request = ImportRequest { from, keep, now: SystemClock.now() };
-    let bar = progress::bytes(app.environment.stderr, "reading what the agents wrote");
-    let imported = import(&store.home, &*store.ledger, &request, &mut |progress| {
-        bar.set_length(progress.total);
-        bar.set_position(progress.done);
-    })
-    .block_on();
-    bar.finish_and_clear();
+    let request = ImportRequest::new(from, keep, SystemClock.now());
+    let mut bar = progress::Bytes::new(app.environment.stderr, "reading what the agents wrote");
+    let imported =
+        import(&store.home, &*store.ledger, &request, &mut |progress| bar.set(progress.done, progress.total))
+            .block_on();
+    bar.end();
     match imported {
         Ok(report) => Some(report),
         Err(ImportError::Busy { .. }) => {
@@ -45,7 +43,10 @@ pub(crate) fn bring_in(app: &App, store: &Store, from: ImportFrom) -> Option<Imp
             None
         }
         Err(error) => {
-            let text = format!("what the agents wrote since the last time is not brought in: {:#}", anyhow::Error::from(error));
+            let text = format!(
+                "what the agents wrote since the last time is not brought in: {:#}",
+                anyhow::Error::from(error)
+            );
             app.messages.say("warning", &text);
             None
         }

@@ -342,6 +342,8 @@ impl Fold {
     ///
     /// What was taken is missing: contexts are not kept twice.
     pub fn into_rows(mut self) -> LaunchRows {
+        // All records are handed over, so no one is copied.
+        self.changes.usage.clear();
         let changes = self.take_changes();
         LaunchRows { launch: self.launch, turns: changes.turns_opened, usage: self.usage.into_records() }
     }

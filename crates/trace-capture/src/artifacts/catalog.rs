@@ -1,7 +1,7 @@
 //! What is known of the files that agents write, beside the launches that come of them: the folder `sources`.
 //!
 //! All of it is a cache: without it every file is read once more. `catalog.jsonl` has a line for each file that was
-//! seen, and `<hash of the path>.json` is what is needed to go on with a file that grew.
+//! seen, and `<hash of the path>.json.zst` is what is needed to go on with a file that grew.
 
 use std::path::{Path, PathBuf};
 
@@ -19,6 +19,9 @@ use super::{
 const SOURCES: &str = "sources";
 const CATALOG: &str = "sources/catalog.jsonl";
 const LOCK: &str = "sources/lock";
+
+/// How hard positions are packed: they hold the last requests of each source, in words that repeat.
+const POSITION_LEVEL: i32 = 1;
 
 /// The right to import into a home. It is given back when it is dropped.
 #[derive(Debug)]
@@ -71,19 +74,22 @@ impl Home {
 
     /// Returns what is needed to go on with a source; nothing if that is not known.
     pub(crate) fn read_position<T: DeserializeOwned>(&self, source: &str) -> Option<T> {
-        let text = self.read(&position_path(source)).ok()?;
-        serde_json::from_slice(&text).ok()
+        let packed = self.read(&position_path(source)).ok()?;
+        serde_json::from_slice(&zstd::decode_all(&*packed).ok()?).ok()
     }
 
     /// Notes what is needed to go on with a source.
     ///
     /// # Errors
     ///
-    /// [`ArtifactError::Io`] if it cannot be written; then it is as it was.
+    /// [`ArtifactError::Io`] if it cannot be written; then it is as it was. It is not synced: what is lost with the power
+    /// is read once more.
     pub(crate) fn write_position<T: Serialize>(&self, source: &str, position: &T) -> Result<(), ArtifactError> {
         let mut text = Vec::new();
         write_line(position, &mut text);
-        self.replace_file(&position_path(source), &text)
+        let path = position_path(source);
+        let packed = self.at("pack", &path, zstd::encode_all(&*text, POSITION_LEVEL))?;
+        self.replace_cache(&path, &packed)
     }
 }
 
@@ -93,7 +99,7 @@ pub(super) fn draft_path(source: &str) -> PathBuf {
 }
 
 fn position_path(source: &str) -> PathBuf {
-    hashed(source, "json")
+    hashed(source, "json.zst")
 }
 
 fn hashed(source: &str, ending: &str) -> PathBuf {

@@ -177,6 +177,19 @@ impl Home {
 
     /// Writes a file whole, in place of the one that is there.
     pub(super) fn replace_file(&self, path: &Path, bytes: &[u8]) -> Result<(), ArtifactError> {
+        self.replace(path, |file, draft| self.fill(file, draft, bytes))
+    }
+
+    /// Writes a file whole that may be lost with the power.
+    pub(super) fn replace_cache(&self, path: &Path, bytes: &[u8]) -> Result<(), ArtifactError> {
+        self.replace(path, |mut file, draft| self.at("write", draft, file.write_all(bytes)))
+    }
+
+    fn replace(
+        &self,
+        path: &Path,
+        write: impl FnOnce(Box<dyn FileHandle>, &Path) -> Result<(), ArtifactError>,
+    ) -> Result<(), ArtifactError> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let draft = path.with_file_name(format!(".{name}.draft"));
         let file = match self.create_file(&draft) {
@@ -187,7 +200,7 @@ impl Home {
             }
             file => file?,
         };
-        let written = self.fill(file, &draft, bytes);
+        let written = write(file, &draft);
         let written =
             written.and_then(|()| self.at("write", path, self.files().rename(&draft, path, Existing::Replace)));
         if written.is_err() {

@@ -10,14 +10,16 @@
 
 mod apply;
 mod known;
+mod notes;
+mod report;
 mod roots;
 mod source;
 mod store;
 mod survey;
+mod waiting;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
+    collections::{BTreeMap, BTreeSet, VecDeque},
     path::{Path, PathBuf},
 };
 
@@ -27,14 +29,17 @@ use trace_model::{
     timestamp::Timestamp,
 };
 
+pub use notes::{known_notes, known_replays};
+pub use report::{FileCounts, ImportNote, ImportReport, SessionCounts};
 pub use roots::{Look, Roots};
-pub use survey::{Survey, SurveyedSource, survey};
+pub use survey::{SourceState, Survey, SurveyedSource, Trouble, survey};
 
 use self::{
-    apply::Applier,
-    known::{Known, Position, Stamp},
+    apply::{Applier, mark_missing},
+    known::{Known, Stamp},
     roots::{Found, group_of},
     source::{Reading, SourceFile},
+    waiting::Waiting,
 };
 use crate::artifacts::{ArtifactError, Home, Importing};
 
@@ -53,6 +58,15 @@ pub struct ImportRequest {
     pub keep: Keep,
     /// The time of the moment.
     pub now: Timestamp,
+    /// How many usage records are held in memory, about: a longer source is brought in in parts.
+    pub records_at_once: usize,
+}
+
+impl ImportRequest {
+    /// Returns a request that holds some megabytes at once.
+    pub const fn new(from: ImportFrom, keep: Keep, now: Timestamp) -> Self {
+        Self { from, keep, now, records_at_once: 16_384 }
+    }
 }
 
 /// Where to look for sources.
@@ -110,66 +124,6 @@ pub struct ImportProgress {
     pub total: u64,
 }
 
-/// What an import did.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ImportReport {
-    /// The places that were looked at.
-    pub looks: Vec<Look>,
-    /// The files that may be sessions.
-    pub files: FileCounts,
-    /// The sessions.
-    pub sessions: SessionCounts,
-    /// The bytes that were read.
-    pub bytes: u64,
-    /// The launches whose rows changed.
-    pub launches: BTreeSet<LaunchId>,
-    /// What was not as it should be; at most a hundred for each source.
-    pub notes: Vec<ImportNote>,
-    /// The number of all notes.
-    pub note_count: u64,
-}
-
-/// What became of the files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct FileCounts {
-    /// All that were looked at.
-    pub seen: u64,
-    /// Those that were not changed since the last time.
-    pub unchanged: u64,
-    /// Those that were read, whole or from where they were left.
-    pub read: u64,
-    /// Those that are no session.
-    pub foreign: u64,
-    /// Those that could not be read.
-    pub failed: u64,
-    /// Those that were there the last time and are gone.
-    pub missing: u64,
-}
-
-/// What became of the sessions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct SessionCounts {
-    /// Those that were not known.
-    pub new: u64,
-    /// Those of which more is known now.
-    pub updated: u64,
-    /// Those of the files that were not changed.
-    pub unchanged: u64,
-}
-
-/// Something that was not as it should be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ImportNote {
-    /// The source.
-    pub path: String,
-    /// The place in it.
-    pub offset: Option<u64>,
-    /// What kind of thing, as one word.
-    pub kind: String,
-    /// What exactly.
-    pub detail: String,
-}
-
 /// Why an import stopped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -217,25 +171,6 @@ pub async fn import(
     Ok(run.report)
 }
 
-/// Returns the notes about all sources that are known, from the last time that each was read.
-///
-/// # Errors
-///
-/// [`ArtifactError::Io`] if the catalog cannot be read.
-pub fn known_notes(home: &Home) -> Result<Vec<ImportNote>, ArtifactError> {
-    let mut notes = Vec::new();
-    for known in home.read_catalog::<Known>()?.into_iter().filter(|known| known.notes > 0) {
-        let Some(position) = home.read_position::<Position>(&known.path) else { continue };
-        notes.extend(position.notes.into_iter().map(|note| ImportNote {
-            path: known.path.clone(),
-            offset: Some(note.offset),
-            kind: note.kind,
-            detail: note.detail,
-        }));
-    }
-    Ok(notes)
-}
-
 /// One import.
 struct Run<'a> {
     home: &'a Home,
@@ -245,6 +180,7 @@ struct Run<'a> {
     /// Whether more is known by now than the catalog says.
     knows_more: bool,
     report: ImportReport,
+    waiting: Waiting,
     _lock: Importing,
 }
 
@@ -256,8 +192,8 @@ impl<'a> Run<'a> {
         lock: Importing,
     ) -> Result<Self, ImportError> {
         let known = home.read_catalog::<Known>()?.into_iter().map(|known| (known.path.clone(), known)).collect();
-        let report = ImportReport::default();
-        let mut run = Self { home, ledger, request, known, knows_more: false, report, _lock: lock };
+        let (report, waiting) = (ImportReport::default(), Waiting::default());
+        let mut run = Self { home, ledger, request, known, knows_more: false, report, waiting, _lock: lock };
         if !run.is_of_this_ledger().await? {
             run.known.clear();
             run.knows_more = true;
@@ -289,6 +225,9 @@ impl<'a> Run<'a> {
             self.report.files.failed += 1;
             self.note(&path.display().to_string(), None, "unreadable", &reason);
         }
+        for path in found.links {
+            self.note(&path.display().to_string(), None, "not_followed", roots::NOT_FOLLOWED);
+        }
         let looks: Vec<PathBuf> = found.looks.iter().map(|look| look.path.clone()).collect();
         self.report.looks = found.looks;
         let mut groups: BTreeMap<PathBuf, Vec<SourceFile>> = BTreeMap::new();
@@ -297,18 +236,15 @@ impl<'a> Run<'a> {
         for path in found.files {
             self.report.files.seen += 1;
             let name = path.display().to_string();
-            let metadata = match fs::metadata(&path) {
-                Ok(metadata) if metadata.is_dir() => continue,
+            seen.insert(name.clone());
+            let metadata = match survey::regular(&path) {
                 Ok(metadata) => metadata,
-                Err(error) => {
-                    self.report.files.failed += 1;
-                    self.note(&name, None, "unreadable", &error.to_string());
-                    seen.insert(name);
+                Err(reason) => {
+                    self.take_unreadable(&name, None, &reason);
                     continue;
                 }
             };
             let stamp = Stamp::of(&metadata);
-            seen.insert(name.clone());
             if self.is_unchanged(&name, stamp) {
                 self.count_unchanged(&name);
                 continue;
@@ -332,6 +268,7 @@ impl<'a> Run<'a> {
             };
             self.store(&store, &mut seen, &mut told).await?;
         }
+        self.write_waiting().await?;
         self.look_for_missing(&looks, &seen).await
     }
 
@@ -343,6 +280,7 @@ impl<'a> Run<'a> {
         self.known.get(name).is_some_and(|known| {
             known.stamp == stamp
                 && !known.is_missing
+                && known.failure.is_none()
                 && (self.request.keep == Keep::Index || known.is_kept || known.format.is_none())
                 && !(known.is_open && self.is_over(stamp))
         })
@@ -368,54 +306,103 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Reads the files of a group and brings in what they tell.
-    async fn group(
-        &mut self,
-        files: Vec<SourceFile>,
-        told: &mut (dyn FnMut(u64) + Send),
-    ) -> Result<(), ImportError> {
-        let mut readings = Vec::new();
-        for file in files {
+    /// Reads the files of a group and brings in what they tell: all at once, or in parts if it is much.
+    async fn group(&mut self, files: Vec<SourceFile>, told: &mut (dyn FnMut(u64) + Send)) -> Result<(), ImportError> {
+        let at_once = self.request.records_at_once.max(1);
+        // The session's own file comes first: the turns are in it that its subagents belong to.
+        let (own, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| group_of(&file.path) == file.path);
+        let mut files: VecDeque<(SourceFile, bool)> = own.into_iter().chain(others).map(|file| (file, true)).collect();
+        let mut readings: Vec<Reading> = Vec::new();
+        while let Some((file, is_new)) = files.pop_front() {
             let known = self.known.get(&file.name);
             let keep = self.request.keep == Keep::Copies || known.is_some_and(|known| known.is_kept);
-            match Reading::of_file(self.home, file.clone(), known, keep, told) {
-                Ok(Some(reading)) => {
-                    self.report.files.read += 1;
-                    self.report.bytes += reading.bytes;
-                    readings.push(reading);
+            let held: usize = readings.iter().map(|reading| reading.facts.records()).sum();
+            let room = at_once.saturating_sub(held);
+            let reading = match Reading::of_file(self.home, file.clone(), known, keep, room, told) {
+                Ok(Some(reading)) => reading,
+                Ok(None) => {
+                    self.take_foreign(&file);
+                    continue;
                 }
-                Ok(None) => self.take_foreign(&file),
                 Err(source::ReadError::Source(reason)) => {
-                    self.report.files.failed += 1;
-                    self.note(&file.name, None, "unreadable", &reason);
+                    self.take_unreadable(&file.name, Some(file.stamp), &reason);
+                    continue;
                 }
                 Err(source::ReadError::Home(error)) => return Err(error.into()),
+            };
+            self.report.files.read += u64::from(is_new);
+            self.report.bytes += reading.bytes;
+            let (is_cut, is_full) = (reading.is_cut, reading.facts.records() >= room);
+            readings.push(reading);
+            if is_cut || is_full {
+                let done = self.apply(std::mem::take(&mut readings)).await?;
+                self.write_waiting().await?;
+                // What a recorder still holds is looked at again the next time.
+                if is_cut && done.contains(&file.name) {
+                    files.push_front((file, false));
+                }
             }
         }
-        self.apply(readings).await
+        self.apply(readings).await?;
+        self.write_if_full().await
     }
 
-    async fn apply(&mut self, readings: Vec<Reading>) -> Result<(), ImportError> {
-        let is_over = readings.iter().all(|reading| self.is_over(reading.stamp));
-        let mut applier = Applier::new(self.home, self.ledger, is_over);
-        let applied = applier.apply(readings).await?;
-        self.report.sessions.new += applier.new;
-        self.report.sessions.updated += applier.updated;
-        self.report.launches.extend(applier.changed);
-        for (known, position) in applied {
-            self.report.note_count += position.note_count;
-            for note in &position.notes {
-                self.report.notes.push(ImportNote {
+    /// Brings in readings, and returns the names of the sources that are done so far.
+    async fn apply(&mut self, readings: Vec<Reading>) -> Result<BTreeSet<String>, ImportError> {
+        let is_over = readings.iter().all(|reading| self.is_over(reading.stamp) && !reading.is_cut);
+        let cut: BTreeSet<String> =
+            readings.iter().filter(|reading| reading.is_cut).map(|reading| reading.name.clone()).collect();
+        let mut applier = Applier::new(self.home, self.ledger, &mut self.waiting, is_over);
+        let sources = applier.apply(readings).await?;
+        let (new, updated, changed) = (applier.new, applier.updated, applier.changed);
+        // A session that is brought in in parts counts once.
+        let again = changed.intersection(&self.report.launches).count();
+        self.report.sessions.new += new;
+        self.report.sessions.updated += updated.saturating_sub(u64::try_from(again).unwrap_or(u64::MAX));
+        self.report.launches.extend(changed);
+        let mut done = BTreeSet::new();
+        for (known, position) in sources {
+            // The notes about a source stand behind its last part.
+            if !cut.contains(&known.path) {
+                self.report.note_count += position.note_count;
+                self.report.notes.extend(position.notes.iter().map(|note| ImportNote {
                     path: known.path.clone(),
                     offset: Some(note.offset),
                     kind: note.kind.clone(),
                     detail: note.detail.clone(),
-                });
+                }));
             }
+            done.insert(known.path.clone());
+            self.waiting.put_done(known, position);
+        }
+        Ok(done)
+    }
+
+    /// Writes what waits if that is much.
+    async fn write_if_full(&mut self) -> Result<(), ImportError> {
+        if self.waiting.is_full(self.request.records_at_once) { self.write_waiting().await } else { Ok(()) }
+    }
+
+    /// Writes what waits for the ledger, and then where its sources are to be read on.
+    async fn write_waiting(&mut self) -> Result<(), ImportError> {
+        self.waiting.write(self.ledger).await?;
+        for (known, position) in self.waiting.take_done() {
             self.home.write_position(&known.path, &position)?;
             self.know(known);
         }
         Ok(())
+    }
+
+    /// Notes that a source could not be read, and why, for whoever asks later. What it told before stays.
+    fn take_unreadable(&mut self, name: &str, stamp: Option<Stamp>, reason: &str) {
+        self.report.files.failed += 1;
+        self.note(name, None, "unreadable", reason);
+        let known = match (self.known.remove(name), stamp) {
+            (Some(known), _) => known,
+            (None, Some(stamp)) => Known::foreign(name, stamp),
+            (None, None) => return,
+        };
+        self.known.insert(name.to_owned(), Known { failure: Some(reason.to_owned()), ..known });
     }
 
     /// Notes that the file is no session, so that it is not read again while it stays as it is.
@@ -444,7 +431,8 @@ impl<'a> Run<'a> {
             let path = Path::new(&known.path);
             !known.is_missing && looks.iter().any(|look| path.starts_with(look)) && !seen.contains(&known.path)
         };
-        let names: Vec<String> = self.known.values().filter(|known| gone(known)).map(|known| known.path.clone()).collect();
+        let names: Vec<String> =
+            self.known.values().filter(|known| gone(known)).map(|known| known.path.clone()).collect();
         for name in names {
             self.report.files.missing += 1;
             let Some(known) = self.known.get_mut(&name) else { continue };
@@ -458,7 +446,7 @@ impl<'a> Run<'a> {
             self.note(&name, None, "source_missing", "the agent's file is gone; its session is kept");
             if !is_kept {
                 for launch in launches {
-                    Applier::new(self.home, self.ledger, true).mark_missing(launch).await?;
+                    mark_missing(self.ledger, launch).await?;
                 }
             }
         }
@@ -467,27 +455,10 @@ impl<'a> Run<'a> {
 
     /// Notes how many requests of the sessions that changed are copies of ones that other sessions count.
     async fn note_replays(&mut self) -> Result<(), ImportError> {
-        if self.report.launches.is_empty() {
-            return Ok(());
-        }
-        let query = trace_model::usage_query::UsageQuery::default();
-        let mut replays: BTreeMap<LaunchId, u64> = BTreeMap::new();
-        for cell in self.ledger.usage_cells(&query).await? {
-            if cell.sum.replays > 0 && self.report.launches.contains(&cell.launch_id) {
-                *replays.entry(cell.launch_id).or_default() += cell.sum.replays;
-            }
-        }
-        let mut notes = Vec::new();
-        for known in self.known.values() {
-            for count in known.launches.iter().filter_map(|launch| replays.remove(launch)) {
-                let requests = if count == 1 { "1 request is" } else { "requests are" };
-                let number = if count == 1 { String::new() } else { format!("{count} ") };
-                notes.push((known.path.clone(), format!("{number}{requests} counted in another session")));
-            }
-        }
-        for (path, detail) in notes {
-            self.note(&path, None, "replayed", &detail);
-        }
+        let of_import = |launch: &LaunchId| self.report.launches.contains(launch);
+        let notes = notes::replays(self.ledger, self.known.values(), of_import).await?;
+        self.report.note_count += u64::try_from(notes.len()).unwrap_or(u64::MAX);
+        self.report.notes.extend(notes);
         Ok(())
     }
 

@@ -31,7 +31,7 @@ pub fn conversation(home: &Home, launch: &LaunchDir) -> Result<ConversationReade
                 return Err(error);
             }
             let path = home.artifact_path(launch.path());
-            let events = SourceEvents::new(home.clone(), launch, sources);
+            let events = SourceEvents::new(home.clone(), launch, &sources);
             Ok(ConversationReader::new(path, Box::new(events)))
         }
         conversation => conversation,
@@ -80,10 +80,10 @@ struct Current {
 }
 
 impl SourceEvents {
-    fn new(home: Home, launch: &LaunchDir, entries: Vec<SourceEntry>) -> Self {
+    fn new(home: Home, launch: &LaunchDir, entries: &[SourceEntry]) -> Self {
         let session = entries.first().map(|entry| entry.session.clone()).unwrap_or_default();
         let mut sources = VecDeque::new();
-        let mut rest = entries.as_slice();
+        let mut rest = entries;
         while !rest.is_empty() {
             let pieces = listed::first_source(rest);
             sources.push_back(pieces.to_vec());

@@ -129,6 +129,11 @@ impl Facts {
         self.sessions
     }
 
+    /// Returns the number of usage records that are held.
+    pub(crate) fn records(&self) -> usize {
+        self.sessions.iter().map(|session| session.usage.len()).sum()
+    }
+
     /// Returns the sessions so far.
     pub(crate) fn sessions(&self) -> &[SessionFacts] {
         &self.sessions
@@ -284,16 +289,13 @@ impl SessionFacts {
 
     fn put_usage(&mut self, report: UsageReport, turn: Option<usize>) {
         let has_prompt = report.prompt_tokens().is_some();
-        let turn = match self.usage.get_mut(&report.key) {
-            Some(fact) => {
-                fact.report = UsageReport::merge(&fact.report, &report);
-                fact.turn = fact.turn.or(turn);
-                fact.turn
-            }
-            None => {
-                self.usage.insert(report.key.clone(), UsageFact { report, turn });
-                turn
-            }
+        let turn = if let Some(fact) = self.usage.get_mut(&report.key) {
+            fact.report = UsageReport::merge(&fact.report, &report);
+            fact.turn = fact.turn.or(turn);
+            fact.turn
+        } else {
+            self.usage.insert(report.key.clone(), UsageFact { report, turn });
+            turn
         };
         if let Some(turn) = turn.and_then(|turn| self.turns.get_mut(turn)) {
             turn.has_usage |= has_prompt;

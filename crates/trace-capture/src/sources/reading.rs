@@ -1,6 +1,9 @@
 //! Bytes of a source to facts.
 
-use std::io::{self, Read};
+use std::{
+    io::{self, Read},
+    ops::ControlFlow,
+};
 
 use trace_providers::Interpreter;
 
@@ -9,20 +12,24 @@ use super::facts::Facts;
 /// How much of a source is read at once, in bytes.
 pub(super) const CHUNK: usize = 1 << 20;
 
-/// Reads to the end of the source and hands on each chunk.
+/// Reads to the end of the source and hands on each chunk, while more is wanted.
 ///
 /// # Errors
 ///
 /// Those of reading, and what `each` says.
 pub(crate) fn each_chunk<E: From<io::Error>>(
     input: &mut dyn Read,
-    mut each: impl FnMut(&[u8]) -> Result<(), E>,
+    mut each: impl FnMut(&[u8]) -> Result<ControlFlow<()>, E>,
 ) -> Result<(), E> {
     let mut chunk = vec![0; CHUNK];
     loop {
         match input.read(&mut chunk) {
             Ok(0) => return Ok(()),
-            Ok(len) => each(&chunk[..len])?,
+            Ok(len) => {
+                if each(&chunk[..len])?.is_break() {
+                    return Ok(());
+                }
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error.into()),
         }
@@ -39,7 +46,7 @@ pub(crate) fn read(input: &mut dyn Read, reader: &mut dyn Interpreter, facts: &m
     each_chunk::<io::Error>(input, |bytes| {
         reader.push(bytes, &mut seen);
         seen.drain(..).for_each(|observation| facts.take(observation));
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     })?;
     finish(reader, facts);
     Ok(())
@@ -49,5 +56,7 @@ pub(crate) fn read(input: &mut dyn Read, reader: &mut dyn Interpreter, facts: &m
 pub(crate) fn finish(reader: &mut dyn Interpreter, facts: &mut Facts) {
     let mut seen = Vec::new();
     reader.finish(&mut seen);
-    seen.into_iter().for_each(|observation| facts.take(observation));
+    for observation in seen {
+        facts.take(observation);
+    }
 }

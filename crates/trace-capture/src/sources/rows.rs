@@ -22,7 +22,7 @@ use trace_model::{
 
 use super::{
     beside::OnRecord,
-    facts::{SessionFacts, TurnFact},
+    facts::{SessionFacts, TurnFact, UsageFact},
 };
 
 /// Why an imported launch is not complete, in words that people read.
@@ -86,10 +86,12 @@ pub(crate) fn header(provider: &Provider, session: &str, facts: &SessionFacts, s
 /// Adds all that the sources tell to the fold of an imported launch, and returns its rows.
 pub(crate) fn whole(
     header: LaunchHeader,
-    facts: &SessionFacts,
+    mut facts: SessionFacts,
     capture: CaptureState,
     setting: &Setting,
 ) -> LaunchRows {
+    let usage = std::mem::take(&mut facts.usage);
+    let facts = &facts;
     let launch = header.id;
     let mut fold = Fold::new(header);
     let started_at = fold.launch().header.started_at;
@@ -109,10 +111,10 @@ pub(crate) fn whole(
             put(at, Some(id), Payload::TurnEnded { status, partial_reason });
         }
     }
-    for fact in facts.usage.values() {
-        let turn = fact.turn.or_else(|| facts.turn_at(fact.report.observed_at));
+    for UsageFact { report, turn } in usage.into_values() {
+        let turn = turn.or_else(|| facts.turn_at(report.observed_at));
         let turn_id = turn.map(|place| TurnId::of_import(launch, ordinal_of(facts, place)));
-        let record = UsageRecord { launch_id: launch, turn_id, report: fact.report.clone() };
+        let record = UsageRecord { launch_id: launch, turn_id, report };
         put(started_at, turn_id, Payload::UsageRecord { record });
     }
     let mut rows = fold.into_rows();
@@ -160,11 +162,13 @@ fn event(at: Timestamp, turn_id: Option<TurnId>, payload: Payload) -> Event {
 /// `turns` are the starts and ids of all turns that were there, for records of which only the time is known.
 pub(crate) fn extension(
     mut launch: Launch,
-    facts: &SessionFacts,
+    mut facts: SessionFacts,
     turns: &[(Timestamp, TurnId)],
     capture: CaptureState,
     setting: &Setting,
 ) -> BoundaryRows {
+    let usage = std::mem::take(&mut facts.usage);
+    let facts = &facts;
     let id = launch.header.id;
     let receipt = receipt_of(facts);
     launch.header.model = receipt.model.or(launch.header.model);
@@ -191,11 +195,10 @@ pub(crate) fn extension(
             boundary.turns_opened.push(TurnRows { turn, assets: Vec::new(), decisions: Vec::new() });
         }
     }
-    for (key, fact) in &facts.usage {
-        let by_time = || turn_at(turns, fact.report.observed_at);
-        let turn_id = fact.turn.map(|place| TurnId::of_import(id, ordinal_of(facts, place))).or_else(by_time);
-        let record = UsageRecord { launch_id: id, turn_id, report: fact.report.clone() };
-        boundary.usage.insert(key.clone(), UsageChange::Saved(record));
+    for (key, UsageFact { report, turn }) in usage {
+        let by_time = || turn_at(turns, report.observed_at);
+        let turn_id = turn.map(|place| TurnId::of_import(id, ordinal_of(facts, place))).or_else(by_time);
+        boundary.usage.insert(key, UsageChange::Saved(UsageRecord { launch_id: id, turn_id, report }));
     }
     boundary
 }

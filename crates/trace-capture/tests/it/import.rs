@@ -2,6 +2,8 @@
 
 mod damage;
 mod growth;
+mod meanwhile;
+mod parts;
 mod recorded;
 mod sessions;
 mod world;

@@ -234,7 +234,7 @@ fn bring_in_session(file: &SessionFile, launch: LaunchId, store: &Store, app: &A
             return None;
         }
     };
-    let request = ImportRequest { from, keep: Keep::Copies, now: SystemClock.now() };
+    let request = ImportRequest::new(from, Keep::Copies, SystemClock.now());
     let not_yet = |reason: &str| {
         app.messages.say("warning", &format!("the agent's session is not brought in yet: {reason}"));
     };
@@ -244,7 +244,9 @@ fn bring_in_session(file: &SessionFile, launch: LaunchId, store: &Store, app: &A
             return None;
         }
         Ok(report) => {
-            report.notes.iter().filter(|note| note.kind == "unreadable").for_each(|note| not_yet(&note.detail))
+            for note in report.notes.iter().filter(|note| note.kind == "unreadable") {
+                not_yet(&note.detail);
+            }
         }
     }
     let usage = store.ledger.usage(launch).block_on().ok()?;

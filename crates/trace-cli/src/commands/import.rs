@@ -6,19 +6,20 @@ use clap::Args;
 use pollster::FutureExt;
 use serde::Serialize;
 use trace_capture::{
-    Clock, Home, SystemClock,
+    Clock, SystemClock,
     intake::import::{
         FileCounts, ImportFrom, ImportNote, ImportReport, ImportRequest, Keep, SessionCounts, import, known_notes,
+        known_replays,
     },
 };
-use trace_model::{totals::Totals, usage_query::UsageQuery};
+use trace_model::{totals::Totals, usage_query::UsageQuery, words::Provider};
 
 use super::FormatArgs;
 use crate::{
     app::App,
     error::Advise,
     progress,
-    render::text::{escape, figures, style},
+    render::text::{escape, figures, looks, style},
     store::Store,
 };
 
@@ -52,16 +53,14 @@ pub(crate) fn run(args: &ImportArgs, app: &mut App) -> anyhow::Result<ExitCode> 
         ImportFrom::Paths(args.paths.iter().map(|path| app.environment.absolute(path)).collect())
     };
     let keep = if args.index_only { Keep::Index } else { Keep::Copies };
-    let request = ImportRequest { from, keep, now: SystemClock.now() };
-    let bar = progress::bytes(app.environment.stderr, "importing");
-    let imported = import(&store.home, &*store.ledger, &request, &mut |progress| {
-        bar.set_length(progress.total);
-        bar.set_position(progress.done);
-    })
-    .block_on();
-    bar.finish_and_clear();
+    let request = ImportRequest::new(from, keep, SystemClock.now());
+    let mut bar = progress::Bytes::new(app.environment.stderr, "importing");
+    let imported =
+        import(&store.home, &*store.ledger, &request, &mut |progress| bar.set(progress.done, progress.total))
+            .block_on();
+    bar.end();
     let report = imported.advise(|| "run it again: what was imported so far is not read again".to_owned())?;
-    let notes = if args.report { all_notes(&report, &store.home)? } else { report.notes.clone() };
+    let notes = if args.report { all_notes(&report, &store)? } else { report.notes.clone() };
     if args.format.json {
         app.output.json(&document(&report, &notes, totals(&report, &store)?))?;
     } else {
@@ -71,8 +70,9 @@ pub(crate) fn run(args: &ImportArgs, app: &mut App) -> anyhow::Result<ExitCode> 
 }
 
 /// Returns the notes of all sources, with those of this import that are about no source that was read.
-fn all_notes(report: &ImportReport, home: &Home) -> anyhow::Result<Vec<ImportNote>> {
-    let mut notes = known_notes(home)?;
+fn all_notes(report: &ImportReport, store: &Store) -> anyhow::Result<Vec<ImportNote>> {
+    let mut notes = known_notes(&store.home)?;
+    notes.extend(known_replays(&store.home, &*store.ledger).block_on()?);
     for note in &report.notes {
         if !notes.contains(note) {
             notes.push(note.clone());
@@ -138,7 +138,7 @@ fn document<'a>(report: &'a ImportReport, notes: &'a [ImportNote], totals: Total
     let SessionCounts { new, updated, unchanged: sessions_unchanged } = report.sessions;
     let looks = report.looks.iter().map(|look| LookDocument {
         path: look.path.display().to_string(),
-        provider: look.provider.as_ref().map(|provider| provider.as_str()),
+        provider: look.provider.as_ref().map(Provider::as_str),
         files: look.files,
     });
     let notes = notes.iter().map(|note| NoteDocument {
@@ -166,6 +166,10 @@ fn lines(report: &ImportReport, notes: &[ImportNote], all: bool) -> Vec<String> 
         format!("{} new, {} updated, {} unchanged", figures::counted(new, "session"), updated, unchanged),
         format!("{} read", figures::bytes(report.bytes)),
     ];
+    if files.foreign > 0 {
+        let are = if files.foreign == 1 { "is no session" } else { "are no sessions" };
+        parts.push(format!("{} {are}", figures::counted(files.foreign, "file")));
+    }
     if files.missing > 0 {
         parts.push(style::styled(style::ODD, format!("{} gone", figures::counted(files.missing, "file"))));
     }
@@ -176,14 +180,7 @@ fn lines(report: &ImportReport, notes: &[ImportNote], all: bool) -> Vec<String> 
         parts.push(style::styled(style::ODD, figures::counted(report.note_count, "note")));
     }
     let mut lines = vec![parts.join(" · ")];
-    for look in &report.looks {
-        let whose = look.provider.as_ref().map_or("", |provider| provider.as_str());
-        let found = match look.files {
-            Some(files) => figures::counted(files, "file"),
-            None => "is not there".to_owned(),
-        };
-        lines.push(format!("  {whose:<9} {}  {found}", escape::line(&look.path.display().to_string())));
-    }
+    lines.extend(report.looks.iter().map(looks::line));
     let shown = if all { notes.len() } else { SHOWN };
     lines.extend(notes.iter().take(shown).map(note_line));
     if notes.len() > shown {

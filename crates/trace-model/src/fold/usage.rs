@@ -62,7 +62,10 @@ impl UsageFold {
             self.records.remove(replaced);
         }
         let before = self.records.remove(&key);
-        let record = before.as_ref().map_or_else(|| record.clone(), |before| UsageRecord::merge(before, &record));
+        let record = match &before {
+            Some(before) => UsageRecord::merge(before, &record),
+            None => record,
+        };
         if origin == UsageOrigin::Request {
             changed.extend(self.lessen_remainders(&record, before.as_ref().map(|before| &before.report)));
         }

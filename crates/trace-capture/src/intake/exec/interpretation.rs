@@ -190,10 +190,9 @@ impl Interpretation {
                 let raw = RawSpan { stream: self.stream, offset: span.start(), len: span.len() };
                 self.capture.record_result(status, cost_usd, duration_secs, Some(raw));
             }
-            // The turn that it begins has its text.
-            Observation::Input { .. } => {}
-            // A stream says both in its receipts and events.
-            Observation::Session(_) | Observation::Agent(_) => {}
+            // The turn that an input begins has its text, and what a stream says of sessions and agents is in its
+            // receipts and events, too.
+            Observation::Input { .. } | Observation::Session(_) | Observation::Agent(_) => {}
             Observation::Note(note) => {
                 self.interpreted.notes += 1;
                 self.interpreted.first_note.get_or_insert(note);

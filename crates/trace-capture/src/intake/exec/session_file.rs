@@ -126,7 +126,9 @@ impl SessionLookup {
             };
             let mut seen = Vec::new();
             if database.lines(&session.id, &mut |line| reader.push(line, &mut seen)).is_ok() {
-                seen.into_iter().for_each(|observation| facts.take(observation));
+                for observation in seen {
+                    facts.take(observation);
+                }
                 let found = self.of_facts(path, &facts, since);
                 candidates.extend(found.map(|found| Candidate { is_store: true, ..found }));
             }
@@ -140,12 +142,17 @@ impl SessionLookup {
         let is_ours = folder == self.folder || fs::canonicalize(folder).ok()? == fs::canonicalize(&self.folder).ok()?;
         let is_new = session.first_at.is_some_and(|at| at.as_micros() >= since.as_micros() - TOLERANCE_MICROS);
         let id = session.seen.id.clone();
-        (is_ours && !id.is_empty()).then(|| Candidate { path: path.to_path_buf(), session: id, is_new, is_store: false })
+        (is_ours && !id.is_empty()).then(|| Candidate {
+            path: path.to_path_buf(),
+            session: id,
+            is_new,
+            is_store: false,
+        })
     }
 }
 
 fn changed_at(path: &Path) -> Option<i64> {
-    let changed = fs::metadata(path).ok()?.modified().ok()?;
+    let changed = fs::metadata(path).ok().filter(fs::Metadata::is_file)?.modified().ok()?;
     let since_1970 = changed.duration_since(std::time::UNIX_EPOCH).ok()?;
     i64::try_from(since_1970.as_micros()).ok()
 }

@@ -20,6 +20,7 @@ use super::{
     ImportError,
     known::{Known, KnownNote, Position},
     source::{From, Reading},
+    waiting::Waiting,
 };
 use crate::{
     artifacts::{ArtifactError, Home, KeptPiece, SourceEntry},
@@ -40,6 +41,7 @@ const SOURCE_REWRITTEN: &str = "source_rewritten: the agent's file is not what i
 pub(super) struct Applier<'a> {
     home: &'a Home,
     ledger: &'a dyn Ledger,
+    waiting: &'a mut Waiting,
     is_over: bool,
     pub(super) new: u64,
     pub(super) updated: u64,
@@ -70,8 +72,8 @@ enum Copy {
 }
 
 impl<'a> Applier<'a> {
-    pub(super) fn new(home: &'a Home, ledger: &'a dyn Ledger, is_over: bool) -> Self {
-        Self { home, ledger, is_over, new: 0, updated: 0, changed: BTreeSet::new() }
+    pub(super) fn new(home: &'a Home, ledger: &'a dyn Ledger, waiting: &'a mut Waiting, is_over: bool) -> Self {
+        Self { home, ledger, waiting, is_over, new: 0, updated: 0, changed: BTreeSet::new() }
     }
 
     /// Brings in what the sources of a group told, and returns what is known of each from now on.
@@ -121,8 +123,7 @@ impl<'a> Applier<'a> {
                 detail: note.detail.clone(),
             })
             .collect();
-        let position =
-            Position { read: reading.position.clone(), notes, note_count: reading.facts.note_count };
+        let position = Position { read: reading.position.clone(), notes, note_count: reading.facts.note_count };
         let position = match reading.from {
             From::Offset(offset) => position.behind(self.home.read_position(&reading.name), offset),
             From::Start | From::Anew => position,
@@ -136,6 +137,7 @@ impl<'a> Applier<'a> {
             is_open: !self.is_over && reading.facts.sessions().iter().any(is_open),
             is_missing: false,
             notes: position.note_count,
+            failure: None,
         };
         (known, position)
     }
@@ -149,6 +151,9 @@ impl<'a> Applier<'a> {
         sources: &mut [Source],
     ) -> Result<bool, ImportError> {
         let id = LaunchId::of_session(provider, session);
+        if self.waiting.holds(id) {
+            self.waiting.write(self.ledger).await?;
+        }
         let recorded = self.recorded(provider, session, id).await?;
         for launch in &recorded {
             let dir = self.home.open_launch(&launch.header.artifact_dir());
@@ -214,7 +219,7 @@ impl<'a> Applier<'a> {
             } else {
                 Vec::new()
             };
-            let boundary = rows::extension(own, &part.facts, &turns, capture, &setting);
+            let boundary = rows::extension(own, part.facts, &turns, capture, &setting);
             own = boundary.launch.launch().clone();
             self.ledger.apply(&boundary).await?;
         }
@@ -302,13 +307,13 @@ impl<'a> Applier<'a> {
         if is_rewritten && capture != CaptureState::Complete {
             capture = CaptureState::Partial { reason: SOURCE_REWRITTEN.to_owned() };
         }
-        let rows = rows::whole(header, &facts, capture, &setting);
-        self.ledger.replace_launch(&rows).await?;
+        let rows = rows::whole(header, facts, capture, &setting);
+        self.changed.insert(rows.launch.header.id);
+        self.waiting.put(rows);
         match own {
             Some(_) => self.updated += 1,
             None => self.new += 1,
         }
-        self.changed.insert(rows.launch.header.id);
         Ok(())
     }
 
@@ -372,9 +377,8 @@ impl<'a> Applier<'a> {
             entry.sha256 = Some(*sha256);
             entry.kept = Some(kept.clone());
             // A copy of the whole stands instead of what was only indexed, or copied before it was known to grow.
-            let stands_instead = |old: &SourceEntry| {
-                old.path == entry.path && (old.kept.is_none() || source.from == From::Start)
-            };
+            let stands_instead =
+                |old: &SourceEntry| old.path == entry.path && (old.kept.is_none() || source.from == From::Start);
             entries.retain(|old| !stands_instead(old));
             entries.push(entry);
         } else if !entries.iter().any(|old| old.path == entry.path) {
@@ -388,17 +392,17 @@ impl<'a> Applier<'a> {
         }
         Ok(rows::capture_of(entries.iter().all(|entry| entry.kept.is_some())))
     }
+}
 
-    /// Marks a launch whose source is gone and of which no copy is kept.
-    pub(super) async fn mark_missing(&self, id: LaunchId) -> Result<(), ImportError> {
-        let mut launch = match self.ledger.launch(id).await {
-            Ok(launch) => launch,
-            Err(LedgerError::NotFound { .. }) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        };
-        launch.capture = CaptureState::Partial { reason: SOURCE_MISSING.to_owned() };
-        Ok(self.ledger.apply(&BoundaryRows::of_launch(LaunchChange::Extended(launch))).await?)
-    }
+/// Marks a launch whose source is gone and of which no copy is kept.
+pub(super) async fn mark_missing(ledger: &dyn Ledger, id: LaunchId) -> Result<(), LedgerError> {
+    let mut launch = match ledger.launch(id).await {
+        Ok(launch) => launch,
+        Err(LedgerError::NotFound { .. }) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    launch.capture = CaptureState::Partial { reason: SOURCE_MISSING.to_owned() };
+    ledger.apply(&BoundaryRows::of_launch(LaunchChange::Extended(launch))).await
 }
 
 impl Position {

@@ -54,6 +54,9 @@ pub(super) struct Known {
     pub(super) is_missing: bool,
     /// The number of notes about it.
     pub(super) notes: u64,
+    /// Why it could not be read the last time, where it could not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) failure: Option<String>,
 }
 
 impl Known {
@@ -68,6 +71,7 @@ impl Known {
             is_open: false,
             is_missing: false,
             notes: 0,
+            failure: None,
         }
     }
 }

@@ -42,7 +42,12 @@ pub(super) struct Found {
     pub(super) stores: Vec<PathBuf>,
     /// What could not be looked at, and why.
     pub(super) unreadable: Vec<(PathBuf, String)>,
+    /// Links to folders, sorted.
+    pub(super) links: Vec<PathBuf>,
 }
+
+/// What is said of a link to a folder.
+pub(super) const NOT_FOLLOWED: &str = "a link to a folder is not followed; name it to import what is there";
 
 /// The endings of names that a session may have.
 const ENDINGS: [&str; 3] = ["jsonl", "json", "zst"];
@@ -143,6 +148,7 @@ impl Found {
             };
             let path = entry.path();
             match entry.file_type() {
+                Ok(kind) if kind.is_symlink() && path.is_dir() => self.links.push(path),
                 Ok(kind) if kind.is_dir() => {
                     // The old tree of OpenCode is read as one store.
                     if path.ends_with("storage") && path.join("session").is_dir() && path.join("message").is_dir() {
@@ -175,6 +181,8 @@ impl Found {
         self.files.dedup();
         self.stores.sort();
         self.stores.dedup();
+        self.links.sort();
+        self.links.dedup();
     }
 }
 

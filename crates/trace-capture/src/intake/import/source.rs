@@ -3,6 +3,7 @@
 use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom},
+    ops::ControlFlow,
     path::{Path, PathBuf},
 };
 
@@ -44,6 +45,8 @@ pub(super) struct Reading {
     pub(super) is_kept: bool,
     /// The bytes that were read.
     pub(super) bytes: u64,
+    /// Whether there is more, that was left for the next reading.
+    pub(super) is_cut: bool,
 }
 
 /// Where a reading of a source begins.
@@ -90,15 +93,19 @@ struct Start {
     reader: Box<dyn Interpreter>,
     facts: Facts,
     from: From,
+    /// The file itself, where it is read as it is: what its name names later may be another one.
+    file: Option<File>,
 }
 
 impl Reading {
-    /// Reads a file, from where it was left if that can be; `None` if it is no session.
+    /// Reads a file, from where it was left if that can be; `None` if it is no session. Where that can be gone on with, no
+    /// more is read once that many usage records are held.
     pub(super) fn of_file(
         home: &Home,
         file: SourceFile,
         known: Option<&Known>,
         keep: bool,
+        at_once: usize,
         told: &mut dyn FnMut(u64),
     ) -> Result<Option<Self>, ReadError> {
         let is_compressed = is_compressed(&file.path);
@@ -111,34 +118,31 @@ impl Reading {
                     let offset = position.checkpoint.offset;
                     source.seek(SeekFrom::Start(offset))?;
                     let facts = Facts::going_on(position.sessions);
-                    let start = Start { format: position.format, reader, facts, from: From::Offset(offset) };
-                    return Self::go(home, file, keep, start, &mut source, told).map(Some);
+                    let same = Some(source.try_clone()?);
+                    let start = Start { format: position.format, reader, facts, from: From::Offset(offset), file: same };
+                    return Self::go(home, file, keep, start, &mut source, at_once, told).map(Some);
                 }
-                Some(_) => {}
                 None if known.is_some() => from = From::Anew,
-                None => {}
+                Some(_) | None => {}
             }
             source.seek(SeekFrom::Start(0))?;
         }
-        let mut input: Box<dyn Read> = if is_compressed { Box::new(zstd::Decoder::new(source)?) } else { Box::new(source) };
+        let same = if is_compressed { None } else { Some(source.try_clone()?) };
+        let mut input: Box<dyn Read> =
+            if is_compressed { Box::new(zstd::Decoder::new(source)?) } else { Box::new(source) };
         let mut head = Vec::new();
         (&mut input).take(LOOKED_AT).read_to_end(&mut head)?;
         let Some(format) = recognise_source(&head) else { return Ok(None) };
         let Some(reader) = reader_for(format, Detail::Usage) else { return Ok(None) };
-        let start = Start { format, reader, facts: Facts::default(), from };
-        Self::go(home, file, keep, start, &mut head.chain(input), told).map(Some)
+        let start = Start { format, reader, facts: Facts::default(), from, file: same };
+        Self::go(home, file, keep, start, &mut head.chain(input), at_once, told).map(Some)
     }
 
     /// Begins to read a source whose bytes come from elsewhere.
-    pub(super) fn begin(
-        home: &Home,
-        file: SourceFile,
-        format: SourceFormat,
-        keep: bool,
-    ) -> Result<Begun, ReadError> {
+    pub(super) fn begin(home: &Home, file: SourceFile, format: SourceFormat, keep: bool) -> Result<Begun, ReadError> {
         let reader = reader_for(format, Detail::Usage);
         let reader = reader.ok_or_else(|| ReadError::Source("this build does not read its format".to_owned()))?;
-        let start = Start { format, reader, facts: Facts::default(), from: From::Start };
+        let start = Start { format, reader, facts: Facts::default(), from: From::Start, file: None };
         Ok(Begun::new(home, file, keep, start)?)
     }
 
@@ -146,17 +150,28 @@ impl Reading {
         home: &Home,
         file: SourceFile,
         keep: bool,
-        start: Start,
+        mut start: Start,
         input: &mut dyn Read,
+        at_once: usize,
         told: &mut dyn FnMut(u64),
     ) -> Result<Self, ReadError> {
         let path = file.path.clone();
         let from_offset = matches!(start.from, From::Offset(_));
+        let same = start.file.take();
         let mut begun = Begun::new(home, file, keep, start)?;
+        let goes_on = same.is_some() && begun.reader.checkpoint().is_some();
+        let mut is_cut = false;
         reading::each_chunk::<ReadError>(input, |bytes| {
+            let is_full = goes_on && begun.reading.facts.records() >= at_once;
+            // Between two lines, where what was read is what a source of that length would tell.
+            let end = bytes.iter().rposition(|byte| *byte == b'\n').filter(|_| is_full).map(|place| place + 1);
+            let bytes = end.map_or(bytes, |end| &bytes[..end]);
             told(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
-            Ok(begun.push(bytes)?)
+            begun.push(bytes)?;
+            is_cut = end.is_some();
+            Ok(if is_cut { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
+        begun.reading.is_cut = is_cut;
         let checkpoint = begun.reader.checkpoint();
         let mut sessions = begun.reading.facts.positions();
         let mut reading = begun.end();
@@ -170,8 +185,12 @@ impl Reading {
             // There is nothing new to keep; only its time has run out.
             reading.piece = None;
         }
-        if let Some(checkpoint) = checkpoint.filter(|_| !is_compressed(&path)) {
-            let prints = Prints::take(&mut File::open(&path)?, checkpoint.offset)?;
+        if let Some((checkpoint, mut same)) = checkpoint.zip(same) {
+            let prints = Prints::take(&mut same, checkpoint.offset)?;
+            if is_cut {
+                // As if the source ended here, so that whoever looks next reads on.
+                reading.stamp.bytes = checkpoint.offset;
+            }
             reading.position = Some(ReadPosition { format: reading.format, checkpoint, sessions, prints });
         }
         Ok(reading)
@@ -180,10 +199,10 @@ impl Reading {
 
 impl Begun {
     fn new(home: &Home, file: SourceFile, keep: bool, start: Start) -> Result<Self, ArtifactError> {
-        let Start { format, reader, facts, from } = start;
+        let Start { format, reader, facts, from, file: _ } = start;
         let SourceFile { name, stamp, .. } = file;
         let piece = keep.then(|| home.keep_piece(&name)).transpose()?;
-        let reading = Reading { name, stamp, format, facts, from, position: None, piece, is_kept: keep, bytes: 0 };
+        let reading = Reading { name, stamp, format, facts, from, position: None, piece, is_kept: keep, bytes: 0, is_cut: false };
         Ok(Self { reading, reader, seen: Vec::new() })
     }
 

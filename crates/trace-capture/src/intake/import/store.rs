@@ -13,9 +13,9 @@ use super::{
     known::{Known, Stamp},
     source::{ReadError, Reading, SourceFile},
 };
-use crate::intake::opencode_store::{OpenCodeStoreError, OpenCodeTree, StoredSession};
 #[cfg(feature = "sqlite")]
 use crate::intake::opencode_store::OpenCodeDatabase;
+use crate::intake::opencode_store::{OpenCodeStoreError, OpenCodeTree, StoredSession};
 
 /// A store that is open.
 enum Store {
@@ -44,7 +44,7 @@ impl Run<'_> {
             self.report.sessions.unchanged += u64::try_from(sessions).unwrap_or(u64::MAX);
             return Ok(());
         }
-        let (mut store, sessions) = match self.open_store(path) {
+        let (mut store, sessions) = match Self::open_store(path) {
             Ok(open) => open,
             Err(error) => {
                 // What could not be looked at is not gone.
@@ -52,13 +52,15 @@ impl Run<'_> {
                 if matches!(error, OpenCodeStoreError::NotAStore { .. }) {
                     self.report.files.foreign += 1;
                 } else {
-                    self.report.files.failed += 1;
-                    self.note(&name, None, "unreadable", &crate::error::reason_of(&error));
+                    self.take_unreadable(&name, stamp, &crate::error::reason_of(&error));
                 }
                 return Ok(());
             }
         };
         self.report.files.read += 1;
+        if let Some(known) = self.known.get_mut(&name) {
+            known.failure = None;
+        }
         let mut all_read = true;
         let wanted = match &self.request.from {
             ImportFrom::Stored { session, .. } => Some(session.clone()),
@@ -95,7 +97,9 @@ impl Run<'_> {
 
     fn store_is_unchanged(&self, name: &str, stamp: Stamp) -> bool {
         let kept_enough = |known: &Known| self.request.keep == Keep::Index || known.is_kept;
-        self.known.get(name).is_some_and(|known| known.stamp == stamp && !known.is_missing && kept_enough(known))
+        self.known.get(name).is_some_and(|known| {
+            known.stamp == stamp && !known.is_missing && known.failure.is_none() && kept_enough(known)
+        })
     }
 
     /// Reads one session and brings it in; tells whether it could be read.
@@ -112,8 +116,7 @@ impl Run<'_> {
             Ok(reading) => reading,
             Err(ReadError::Home(error)) => return Err(error.into()),
             Err(ReadError::Source(reason)) => {
-                self.report.files.failed += 1;
-                self.note(&file.name, None, "unreadable", &reason);
+                self.take_unreadable(&file.name, Some(file.stamp), &reason);
                 return Ok(false);
             }
         };
@@ -128,17 +131,17 @@ impl Run<'_> {
             return Err(error.into());
         }
         if let Err(error) = result {
-            self.report.files.failed += 1;
-            self.note(&file.name, None, "unreadable", &crate::error::reason_of(&error));
+            self.take_unreadable(&file.name, Some(file.stamp), &crate::error::reason_of(&error));
             return Ok(false);
         }
         let reading = reading.end();
         self.report.bytes += reading.bytes;
         self.apply(vec![reading]).await?;
+        self.write_if_full().await?;
         Ok(true)
     }
 
-    fn open_store(&self, path: &Path) -> Result<(Store, Vec<StoredSession>), OpenCodeStoreError> {
+    fn open_store(path: &Path) -> Result<(Store, Vec<StoredSession>), OpenCodeStoreError> {
         if path.is_dir() {
             let tree = OpenCodeTree::open(path);
             let sessions = tree.sessions(&sessions_beside(path))?;

@@ -51,7 +51,7 @@ fn what_did_not_change_costs_no_write_and_no_sum() {
     let catalog = || fs::metadata(world.home.root().join("sources/catalog.jsonl")).unwrap().ino();
     let before = catalog();
     let ledger = FaultLedger::new(Arc::clone(&world.ledger), None);
-    let request = ImportRequest { from: ImportFrom::Paths(vec![path]), keep: Keep::Index, now: NOW.parse().unwrap() };
+    let request = ImportRequest::new(ImportFrom::Paths(vec![path]), Keep::Index, NOW.parse().unwrap());
     let report = import(&world.home, &ledger, &request, &mut |_| {}).block_on().unwrap();
     assert_eq!((report.files.seen, report.files.unchanged, report.bytes), (1, 1, 0));
     assert_eq!(catalog(), before, "the catalog was written");

@@ -63,7 +63,7 @@ impl World {
 
     pub(crate) fn import_paths(&self, keep: Keep, paths: &[PathBuf]) -> ImportReport {
         let now: Timestamp = NOW.parse().unwrap();
-        let request = ImportRequest { from: ImportFrom::Paths(paths.to_vec()), keep, now };
+        let request = ImportRequest::new(ImportFrom::Paths(paths.to_vec()), keep, now);
         import(&self.home, &*self.ledger, &request, &mut |_| {}).block_on().unwrap()
     }
 
