@@ -16,11 +16,13 @@ use std::{
 use clap::Args;
 use pollster::FutureExt;
 use trace_capture::{
-    Clock, SystemClock,
+    Clock, Home, LedgerKind, SystemClock,
     intake::import::{ImportFrom, ImportRequest, Keep, import},
+    open_home_ledger,
 };
 use trace_model::{
     launch::Launch,
+    ledger::Ledger,
     query::{LaunchQuery, Order},
     usage::{UsageRow, base_model},
 };
@@ -46,7 +48,7 @@ const INPUT_LIMIT: Duration = Duration::from_millis(100);
 const INPUT_BYTES: u64 = 1 << 20;
 
 /// How long it may take to bring in what the session's file says. What is left comes with the next look at the home.
-const REFRESH_LIMIT: Duration = Duration::from_millis(8);
+const REFRESH_LIMIT: Duration = Duration::from_millis(6);
 
 /// How many of the last launches may be the folder's.
 const LAST_LAUNCHES: u32 = 200;
@@ -156,10 +158,11 @@ fn last_request(usage: &[UsageRow]) -> Option<&UsageRow> {
 /// Brings in what the session's own file says, while that is quick.
 fn refresh(store: &Store, from: ImportFrom) {
     let keep = if store.home.settings().is_ok_and(|settings| settings.keep) { Keep::Copies } else { Keep::Index };
-    let (home, ledger) = (store.home.clone(), Arc::clone(&store.ledger));
+    let (home, shared) = (store.home.clone(), Arc::clone(&store.ledger));
     let (done, result) = mpsc::channel();
     let request = ImportRequest::new(from, keep, SystemClock.now());
     let started = thread::Builder::new().name("trace-refresh".to_owned()).spawn(move || {
+        let ledger = ledger_of_its_own(&home).unwrap_or(shared);
         // What cannot be brought in is told by whoever looks at the whole; nobody may wait any more, too.
         let _ = import(&home, &*ledger, &request, &mut |_| {}).block_on();
         let _ = done.send(());
@@ -168,6 +171,13 @@ fn refresh(store: &Store, from: ImportFrom) {
         // The end of the process ends an import: it writes whole sessions or nothing.
         let _ = result.recv_timeout(REFRESH_LIMIT);
     }
+}
+
+/// Opens the ledger a second time, so that nobody who reads waits behind a write that is synced, or waits itself for
+/// another process; `None` where only one may have it.
+fn ledger_of_its_own(home: &Home) -> Option<Arc<dyn Ledger>> {
+    let kind = LedgerKind::of_home(home).ok().filter(|kind| *kind == LedgerKind::Sqlite)?;
+    open_home_ledger(home, Some(kind)).ok()
 }
 
 #[cfg(test)]
