@@ -26,6 +26,11 @@ pub(crate) fn advised(error: impl Into<anyhow::Error>, advice: String) -> anyhow
     Advised { error: error.into(), advice }.into()
 }
 
+/// Returns the next step of an error that has one.
+pub(crate) fn advice(error: &anyhow::Error) -> Option<&str> {
+    error.chain().find_map(|cause| cause.downcast_ref::<Advised>()).map(|advised| advised.advice.as_str())
+}
+
 /// Adds the next step to an error.
 pub(crate) trait Advise<T> {
     /// Says what to do about a failure.
@@ -85,8 +90,7 @@ pub(crate) fn lines(error: &anyhow::Error) -> Vec<(&'static str, String)> {
     lines.extend(error.chain().skip(1).map(|cause| ("cause", cause.to_string())));
     // The same text twice helps nobody: some errors repeat their cause.
     lines.dedup_by(|later, earlier| earlier.1.ends_with(&later.1));
-    let advice = error.chain().find_map(|cause| cause.downcast_ref::<Advised>());
-    lines.extend(advice.map(|advised| ("next", advised.advice.clone())));
+    lines.extend(advice(error).map(|advice| ("next", advice.to_owned())));
     lines
 }
 

@@ -9,13 +9,14 @@ use pollster::FutureExt;
 use serde::Serialize;
 use trace_capture::{
     Clock, SystemClock,
-    intake::import::{Survey, known_notes, survey},
+    intake::import::{SourceState, Survey, SurveyedSource, known_notes, survey},
 };
-use trace_model::query::LaunchQuery;
+use trace_model::{ledger::LedgerError, query::LaunchQuery, usage_query::UsageQuery};
 
 use super::FormatArgs;
 use crate::{
     app::App,
+    error::advice,
     render::text::{escape, figures, style},
     store::Store,
 };
@@ -72,10 +73,7 @@ pub(crate) fn run(args: &DoctorArgs, app: &mut App) -> anyhow::Result<ExitCode> 
             findings.push(Finding::fine(format!("the home is {}", store.home.root().display())));
             look(app, &store, &mut findings)?;
         }
-        Err(error) => findings.push(Finding::found(
-            format!("the home or its ledger cannot be opened: {error:#}"),
-            "`trace reindex` makes a ledger anew from the recordings",
-        )),
+        Err(error) => findings.push(closed(&error)),
     }
     if args.format.json {
         app.output.json(&Document { schema_version: trace_report::SCHEMA_VERSION, findings: &findings })?;
@@ -84,6 +82,19 @@ pub(crate) fn run(args: &DoctorArgs, app: &mut App) -> anyhow::Result<ExitCode> 
     }
     let is_well = findings.iter().all(|finding| finding.level == Level::Fine);
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Tells of a home that could not be opened, or whose ledger could not.
+fn closed(error: &anyhow::Error) -> Finding {
+    let next = match error.chain().find_map(|cause| cause.downcast_ref::<LedgerError>()) {
+        Some(LedgerError::Busy { .. }) => "try again when the other process is done",
+        Some(LedgerError::Corrupt { .. }) => "`trace reindex` makes it anew from the recordings once it is moved away",
+        Some(LedgerError::FutureSchema { .. }) => {
+            "use a newer trace; `--ledger memory` reads the recordings without it"
+        }
+        _ => advice(error).unwrap_or("set TRACE_HOME or give --home DIR for another home"),
+    };
+    Finding::found(format!("the home or its ledger cannot be opened: {error:#}"), next)
 }
 
 fn look(app: &App, store: &Store, findings: &mut Vec<Finding>) -> anyhow::Result<()> {
@@ -109,24 +120,36 @@ fn look(app: &App, store: &Store, findings: &mut Vec<Finding>) -> anyhow::Result
 }
 
 fn sources(survey: &Survey, findings: &mut Vec<Finding>) {
-    let count = |wanted: fn(&trace_capture::intake::import::SurveyedSource) -> bool| {
+    let count = |wanted: fn(&SurveyedSource) -> bool| {
         u64::try_from(survey.sources.iter().filter(|source| wanted(source)).count()).unwrap_or(u64::MAX)
     };
-    let all = count(|_| true);
+    let all = count(|source| source.state != SourceState::New);
     let kept = count(|source| source.is_kept);
     findings.push(Finding::fine(format!("{} known, copies kept of {kept}", figures::counted(all, "source"))));
-    let stale = count(|source| source.is_stale && !source.is_missing);
+    let new = count(|source| source.state == SourceState::New);
+    if new > 0 {
+        findings.push(Finding::fine(format!(
+            "{} not read yet; `trace usage` reads them, and `trace import` keeps copies",
+            figures::counted(new, "file")
+        )));
+    }
+    let stale = count(|source| source.state == SourceState::Changed);
     if stale > 0 {
         let what = format!("{} changed since it was read", figures::counted(stale, "source"));
         findings.push(Finding::fine(what + "; the next `trace usage` reads the rest"));
     }
-    let lost = count(|source| source.is_missing && !source.is_kept);
+    let lost = count(|source| source.state == SourceState::Missing && !source.is_kept);
     if lost > 0 {
+        let what = format!("{} gone, and no copy was kept", figures::counted(lost, "source"));
         findings.push(Finding::found(
-            format!("{} gone, and no copy was kept: what is counted stays, the exchange is lost", figures::counted(lost, "source")),
+            what + ": what is counted stays, the exchange is lost",
             "`trace import` keeps copies of the others; `keep = true` in config.toml keeps them always",
         ));
     }
+    findings.extend(survey.troubles.iter().map(|trouble| {
+        let what = format!("{} is not read: {}", trouble.path, trouble.reason);
+        Finding::found(what, "see that it can be read, or move it away; `trace import` tries again")
+    }));
 }
 
 fn notes(store: &Store, findings: &mut Vec<Finding>) -> anyhow::Result<()> {
@@ -152,14 +175,30 @@ fn ledger(store: &Store, findings: &mut Vec<Finding>) -> anyhow::Result<()> {
     let deferred = store.home.deferred_launches()?.len();
     if deferred > 0 {
         findings.push(Finding::found(
-            format!("{deferred} recorded launches are not in the ledger yet"),
+            format!(
+                "{} recorded and not in the ledger yet",
+                figures::counted(u64::try_from(deferred).unwrap_or(u64::MAX), "launch")
+            ),
             "`trace reindex` brings them in",
         ));
     }
-    match store.ledger.launches(&LaunchQuery::default()).block_on() {
+    if store.hint_of_unindexed().is_some() {
+        findings.push(Finding::found(
+            "there are recordings, and the ledger holds none of them",
+            "`trace reindex` brings them in",
+        ));
+        return Ok(());
+    }
+    let asked = async {
+        let launches = store.ledger.launches(&LaunchQuery::default()).await?;
+        // What they cost is in other places of the ledger.
+        store.ledger.usage_cells(&UsageQuery::default()).await?;
+        Ok::<_, LedgerError>(launches.len())
+    };
+    match asked.block_on() {
         Ok(launches) => {
-            let count = u64::try_from(launches.len()).unwrap_or(u64::MAX);
-            findings.push(Finding::fine(format!("the ledger answers, and holds {}", figures::counted(count, "launch"))));
+            let count = figures::counted(u64::try_from(launches).unwrap_or(u64::MAX), "launch");
+            findings.push(Finding::fine(format!("the ledger answers, and holds {count}")));
         }
         Err(error) => findings.push(Finding::found(
             format!("the ledger does not answer: {:#}", anyhow::Error::from(error)),

@@ -9,7 +9,7 @@ mod ends;
 #[cfg(feature = "sqlite")]
 mod locked;
 mod nested;
-mod session_files;
+pub(crate) mod session_files;
 mod sessions;
 mod signals;
 mod streams;

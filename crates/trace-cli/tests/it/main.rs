@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of tests may panic as the tests do")]
 
 mod attribute;
+mod doctor;
 mod exec;
+mod import;
 mod laws;
 #[cfg(any(feature = "sled", feature = "sqlite"))]
 mod ledgers;
@@ -12,4 +14,8 @@ mod manners;
 mod reservations;
 mod runs;
 mod scripted;
+#[cfg(any(feature = "sled", feature = "sqlite"))]
+mod statusline;
+#[cfg(any(feature = "sled", feature = "sqlite"))]
+mod usage;
 mod views;

@@ -10,44 +10,44 @@ use std::{
 use serde_json::Value;
 
 /// What a recorder around the tests would have set.
-pub(super) const RECORDER_VARIABLES: [&str; 3] = ["TRACE_RUN_ID", "TRACE_PARENT_LAUNCH", "TRACE_PARENT_TURN"];
+pub(crate) const RECORDER_VARIABLES: [&str; 3] = ["TRACE_RUN_ID", "TRACE_PARENT_LAUNCH", "TRACE_PARENT_TURN"];
 
 /// What tells where the agents keep their files; else that is below the person's folder.
 pub(crate) const AGENT_VARIABLES: [&str; 5] =
     ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "OPENCODE_DB", "XDG_DATA_HOME"];
 
 /// A home, and the command that records into it.
-pub(super) struct Bench {
+pub(crate) struct Bench {
     folder: tempfile::TempDir,
 }
 
 impl Bench {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
     /// Returns the path of a file beside the home.
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    pub(super) fn home(&self) -> PathBuf {
+    pub(crate) fn home(&self) -> PathBuf {
         self.path("home")
     }
 
     /// Returns the program of the command.
-    pub(super) fn program() -> &'static Path {
+    pub(crate) fn program() -> &'static Path {
         assert_cmd::cargo::cargo_bin!("trace")
     }
 
     /// Returns the command.
-    pub(super) fn trace(&self) -> Command {
+    pub(crate) fn trace(&self) -> Command {
         self.command(Self::program())
     }
 
     /// Returns a command with the home, and nothing in its environment that another recorder set. No agent keeps files
     /// where it looks for them, but those that a test makes below `person`.
-    pub(super) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.env("TRACE_HOME", self.home()).current_dir(self.folder.path());
         command.env("HOME", self.path("person")).env("TZ", "UTC");
@@ -59,26 +59,26 @@ impl Bench {
     }
 
     /// Returns `trace exec` with those options, running that command.
-    pub(super) fn exec(&self, options: &[&str], command: &[&str]) -> Command {
+    pub(crate) fn exec(&self, options: &[&str], command: &[&str]) -> Command {
         let mut trace = self.trace();
         trace.arg("exec").args(options).arg("--").args(command);
         trace
     }
 
     /// Returns `trace exec`, running a script of the shell.
-    pub(super) fn shell(&self, script: &str) -> Command {
+    pub(crate) fn shell(&self, script: &str) -> Command {
         self.exec(&[], &["sh", "-c", script])
     }
 
     /// Returns the rows of the launch that began last, as `trace show` prints them.
-    pub(super) fn show(&self) -> Value {
+    pub(crate) fn show(&self) -> Value {
         let output = self.trace().args(["show", "latest", "--json"]).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
     /// Returns the launches, the newest first, as `trace ls` prints them.
-    pub(super) fn launches(&self) -> Vec<Value> {
+    pub(crate) fn launches(&self) -> Vec<Value> {
         let output = self.trace().args(["ls", "--json"]).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let document: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -86,18 +86,18 @@ impl Bench {
     }
 
     /// Returns a file of the only launch.
-    pub(super) fn artifact(&self, name: &str) -> Vec<u8> {
+    pub(crate) fn artifact(&self, name: &str) -> Vec<u8> {
         fs::read(self.only_launch().join(name)).unwrap()
     }
 
     /// Returns the folder of the only launch.
-    pub(super) fn only_launch(&self) -> PathBuf {
+    pub(crate) fn only_launch(&self) -> PathBuf {
         let folders = self.launch_folders();
         assert_eq!(folders.len(), 1, "{folders:?}");
         folders.into_iter().next().unwrap()
     }
 
-    pub(super) fn launch_folders(&self) -> Vec<PathBuf> {
+    pub(crate) fn launch_folders(&self) -> Vec<PathBuf> {
         let mut folders = vec![self.home().join("traces")];
         for _level in ["run", "process", "launch"] {
             folders = folders
@@ -111,11 +111,11 @@ impl Bench {
 }
 
 /// Returns what a command printed to standard output.
-pub(super) fn stdout(output: &Output) -> String {
+pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
 /// Returns what a command printed to standard error.
-pub(super) fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }

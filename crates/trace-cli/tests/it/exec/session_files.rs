@@ -19,14 +19,14 @@ const ANSWER: &str = "done";
 
 /// The time while an agent runs, and where it runs.
 #[derive(Debug)]
-pub(super) struct Moment {
+pub(crate) struct Moment {
     /// In RFC 3339, to the microsecond.
-    pub(super) now: String,
-    pub(super) millis: i64,
+    pub(crate) now: String,
+    pub(crate) millis: i64,
     /// The folder that the agent works in.
-    pub(super) folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// The person's own folder.
-    pub(super) person: PathBuf,
+    pub(crate) person: PathBuf,
 }
 
 impl Moment {
@@ -34,15 +34,30 @@ impl Moment {
     fn write(&self, file: &str, lines: &[Value]) {
         let path = self.person.join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+        let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+        fs::write(path, lines.join("\n") + "\n").unwrap();
     }
 }
 
 /// Makes a program of the name of an agent that prints an answer. While it runs, once, what it is to write is written.
-pub(super) fn agent(bench: &Bench, name: &str, writes: impl FnOnce(&Moment) + Send + 'static) -> PathBuf {
+pub(crate) fn agent(bench: &Bench, name: &str, writes: impl FnOnce(&Moment) + Send + 'static) -> PathBuf {
+    script(bench, name, &format!("echo {ANSWER}"), writes)
+}
+
+/// Makes a program of the name of an agent that prints a file. While it runs, once, what it is to write is written.
+pub(crate) fn agent_that_prints(
+    bench: &Bench,
+    name: &str,
+    file: &Path,
+    writes: impl FnOnce(&Moment) + Send + 'static,
+) -> PathBuf {
+    script(bench, name, &format!("cat '{}'", file.display()), writes)
+}
+
+fn script(bench: &Bench, name: &str, prints: &str, writes: impl FnOnce(&Moment) + Send + 'static) -> PathBuf {
     let (program, door) = (bench.path(name), bench.path(&format!("{name}.door")));
     // It waits at a pipe that has a name, for as long as writing takes.
-    fs::write(&program, format!("#!/bin/sh\nread word < \"$0.door\"\necho {ANSWER}\n")).unwrap();
+    fs::write(&program, format!("#!/bin/sh\nread word < \"$0.door\"\n{prints}\n")).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     assert!(Command::new("mkfifo").arg(&door).status().unwrap().success());
     let (folder, person) = (bench.path("").components().collect(), bench.path("person"));
@@ -56,7 +71,7 @@ pub(super) fn agent(bench: &Bench, name: &str, writes: impl FnOnce(&Moment) + Se
 }
 
 /// Writes a transcript of one request of 30 prompt tokens and 30 of output, made in that folder.
-pub(super) fn claude_session(moment: &Moment, id: &str, folder: &Path) {
+pub(crate) fn claude_session(moment: &Moment, id: &str, folder: &Path) {
     let line = |kind: &str, message: Value| {
         json!({"type": kind, "sessionId": id, "uuid": format!("{kind}-{id}"), "cwd": folder, "version": "2.1.0",
             "isSidechain": false, "timestamp": moment.now, "message": message})
@@ -160,7 +175,7 @@ fn run(bench: &Bench, program: &Path, arguments: &[&str]) -> Output {
 }
 
 /// Asserts that the only launch is the recorded one, and has the prompt and output tokens of the session.
-pub(super) fn assert_counted(bench: &Bench, session: &str, prompt: u64, output: u64) -> Value {
+pub(crate) fn assert_counted(bench: &Bench, session: &str, prompt: u64, output: u64) -> Value {
     let launches = bench.launches();
     assert_eq!(launches.len(), 1, "{launches:?}");
     let totals = &launches[0]["totals"];
@@ -277,7 +292,7 @@ fn a_session_that_was_there_before_is_not_taken() {
     };
     claude_session(&old, "s1", &old.folder);
     let path = bench.path("person/.claude/projects/p/s1.jsonl");
-    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_millis(1_767_225_600_000);
+    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_hours(490_896);
     fs::File::options().write(true).open(path).unwrap().set_modified(long_ago).unwrap();
     let program = agent(&bench, "claude", |_| {});
     let said = stderr(&run(&bench, &program, &[]));
