@@ -16,9 +16,11 @@ use trace_model::{
 pub mod cells;
 pub mod costs;
 pub mod durability;
+pub mod extension;
 pub mod launches;
 pub mod queries;
 pub mod replacement;
+pub mod replays;
 pub mod reservations;
 pub mod turns;
 pub mod usage;
@@ -88,6 +90,12 @@ macro_rules! ledger_conformance {
                 an_ended_turn_stays_ended,
                 an_ended_launch_gets_no_new_turn,
                 a_launch_may_end_in_the_boundary_that_opens_its_turn;
+            extension:
+                the_end_of_an_extended_launch_may_move,
+                an_extended_launch_gets_new_turns,
+                the_turns_of_an_extended_launch_may_go_on,
+                an_extension_changes_no_identity,
+                an_extension_is_for_one_boundary_of_a_launch_that_is_here;
             usage:
                 records_come_back_by_key,
                 a_saved_record_stands_instead_of_one_of_its_key,
@@ -110,10 +118,12 @@ macro_rules! ledger_conformance {
                 unknown_numbers_add_up_to_unknown,
                 each_filter_of_usage_wants_what_it_names,
                 every_write_shows_in_the_cells,
-                replays_come_and_go_in_the_cells,
-                a_request_counts_once_within_a_launch_too,
                 cells_follow_what_changes_in_the_row_of_their_launch,
                 cells_add_up_to_the_totals_of_their_records;
+            replays:
+                replays_come_and_go_in_the_cells,
+                a_request_counts_once_within_a_launch_too,
+                records_of_a_request_part_and_meet_in_one_write;
             costs:
                 a_cost_is_known_by_the_version_of_its_prices,
                 a_model_without_a_price_is_neither_free_nor_uncosted,
@@ -123,6 +133,7 @@ macro_rules! ledger_conformance {
                 a_cost_of_what_a_record_is_no_more_is_not_saved,
                 costs_of_records_that_are_not_here_are_passed_over,
                 what_has_no_cost_comes_by_launch_and_key_up_to_the_limit,
+                costs_of_records_with_odd_keys_are_kept_apart,
                 the_cost_of_a_replay_counts_when_the_replay_does,
                 costs_are_in_no_row;
             replacement:
@@ -302,9 +313,11 @@ mod tests {
             include_str!("suite/cells.rs"),
             include_str!("suite/costs.rs"),
             include_str!("suite/durability.rs"),
+            include_str!("suite/extension.rs"),
             include_str!("suite/launches.rs"),
             include_str!("suite/queries.rs"),
             include_str!("suite/replacement.rs"),
+            include_str!("suite/replays.rs"),
             include_str!("suite/reservations.rs"),
             include_str!("suite/turns.rs"),
             include_str!("suite/usage.rs"),

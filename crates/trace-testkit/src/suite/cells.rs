@@ -7,7 +7,7 @@ use trace_model::{
     launch::Launch,
     money::NanoUsd,
     query::{LaunchCursor, LaunchQuery, Order},
-    rows::{BoundaryRows, LaunchChange, LaunchRows, UsageChange},
+    rows::{BoundaryRows, LaunchChange, UsageChange},
     timestamp::Timestamp,
     totals::Totals,
     turn::Outcome,
@@ -24,7 +24,7 @@ use crate::samples::{self, usage_boundary};
 const PERIOD: u32 = 900;
 
 /// Returns a record of a request of its own, which used that many tokens.
-fn spent(n: u32, key: &str, at: Option<u32>, output: u64) -> UsageRecord {
+pub(super) fn spent(n: u32, key: &str, at: Option<u32>, output: u64) -> UsageRecord {
     let report = UsageReport {
         model: Some(String::from("claude-opus-4-8")),
         observed_at: at.map(samples::time),
@@ -32,12 +32,6 @@ fn spent(n: u32, key: &str, at: Option<u32>, output: u64) -> UsageRecord {
         ..UsageReport::new(key, Grain::Request, Quality::Exact)
     };
     UsageRecord { launch_id: samples::launch_id(n), turn_id: None, report }
-}
-
-/// Returns the record as one of a request that other launches may have, too.
-fn of_request(request: &str, mut record: UsageRecord) -> UsageRecord {
-    record.report.request_key = Some(String::from(request));
-    record
 }
 
 fn of_model(model: Option<&str>, mut record: UsageRecord) -> UsageRecord {
@@ -50,7 +44,7 @@ fn of_agent(agent: &str, mut record: UsageRecord) -> UsageRecord {
     record
 }
 
-fn deletion(n: u32, key: &str) -> BoundaryRows {
+pub(super) fn deletion(n: u32, key: &str) -> BoundaryRows {
     BoundaryRows { usage: BTreeMap::from([(String::from(key), UsageChange::Deleted)]), ..usage_boundary(n, []) }
 }
 
@@ -66,7 +60,7 @@ async fn defined(ledger: &Handle, query: &UsageQuery) -> Vec<UsageCell> {
 }
 
 /// Returns all cells, after checking that they are what their definition says.
-async fn cells(ledger: &Handle) -> Vec<UsageCell> {
+pub(super) async fn cells(ledger: &Handle) -> Vec<UsageCell> {
     wanted(ledger, &UsageQuery::default()).await
 }
 
@@ -78,10 +72,10 @@ async fn wanted(ledger: &Handle, query: &UsageQuery) -> Vec<UsageCell> {
 }
 
 /// The launch's number, period in quarters of an hour from [`samples::time`]`(0)`, model, agent, and output tokens.
-type Short<'a> = (u32, Option<i64>, Option<&'a str>, &'a str, Option<u64>);
+pub(super) type Short<'a> = (u32, Option<i64>, Option<&'a str>, &'a str, Option<u64>);
 
 #[track_caller]
-fn assert_are<'a>(cells: &'a [UsageCell], expected: &[Short<'a>]) {
+pub(super) fn assert_are<'a>(cells: &'a [UsageCell], expected: &[Short<'a>]) {
     let quarters = |period: Timestamp| {
         (period.as_micros() - samples::time(0).as_micros()).div_euclid(i64::from(PERIOD) * 1_000_000)
     };
@@ -93,7 +87,7 @@ fn assert_are<'a>(cells: &'a [UsageCell], expected: &[Short<'a>]) {
     assert_eq!(cells.iter().map(short).collect::<Vec<_>>(), expected);
 }
 
-const OPUS: Option<&str> = Some("claude-opus-4-8");
+pub(super) const OPUS: Option<&str> = Some("claude-opus-4-8");
 
 /// A ledger without usage has no cells, whatever is asked for.
 pub async fn without_usage_there_are_no_cells(ledger: Handle) {
@@ -182,10 +176,12 @@ pub async fn sums_stop_at_the_largest_number(ledger: Handle) {
         assert_eq!(sum.reported_cost_usd, Some(NanoUsd::from_nanos(u64::MAX)));
     }
     // What went over is found again as soon as it fits.
-    for key in ["a", "d"] {
-        ledger.apply(&deletion(1, key)).await.unwrap();
-    }
-    assert_eq!(cells(&ledger).await[0].sum.output_tokens, Some((1 << 63) + 1));
+    ledger.apply(&usage_boundary(1, [largest("d", 7)])).await.unwrap();
+    assert_eq!(cells(&ledger).await[0].sum.output_tokens, Some(u64::MAX));
+    ledger.apply(&usage_boundary(1, [largest("a", 3)])).await.unwrap();
+    assert_eq!(cells(&ledger).await[0].sum.output_tokens, Some((1 << 63) + 11));
+    ledger.apply(&deletion(1, "d")).await.unwrap();
+    assert_eq!(cells(&ledger).await[0].sum.output_tokens, Some((1 << 63) + 4));
 }
 
 /// What is unknown stays unknown in a sum, and is no zero.
@@ -324,57 +320,6 @@ pub async fn every_write_shows_in_the_cells(ledger: Handle) {
     rows.usage.clear();
     ledger.replace_launch(&rows).await.unwrap();
     assert_are(&cells(&ledger).await, &[other]);
-}
-
-/// A replay counts nothing, and is counted as one; it counts as soon as the record that counted is gone, and no more
-/// when an earlier one comes.
-pub async fn replays_come_and_go_in_the_cells(ledger: Handle) {
-    apply_all(&ledger, [1, 2, 3].map(samples::beginning)).await;
-    let shared = |n, at| of_request("request", spent(n, "a", Some(at), 10 + u64::from(n)));
-    let own = |n| of_request(&format!("own {n}"), spent(n, "b", Some(0), 100));
-    let counted = async |expected: [(Option<u64>, u64); 3]| {
-        let found: Vec<_> =
-            cells(&ledger).await.iter().map(|cell| (cell.sum.output_tokens, cell.sum.replays)).collect();
-        assert_eq!(found, expected);
-    };
-    for n in [1, 2, 3] {
-        ledger.apply(&usage_boundary(n, [shared(n, n), own(n)])).await.unwrap();
-    }
-    counted([(Some(111), 0), (Some(100), 1), (Some(100), 1)]).await;
-    // The one that counts becomes one of another request, …
-    ledger.apply(&usage_boundary(1, [of_request("another", spent(1, "a", Some(1), 11))])).await.unwrap();
-    counted([(Some(111), 0), (Some(112), 0), (Some(100), 1)]).await;
-    // … comes back, but later than the others, …
-    ledger.apply(&usage_boundary(1, [shared(1, 9)])).await.unwrap();
-    counted([(Some(100), 1), (Some(112), 0), (Some(100), 1)]).await;
-    // … is put before them with all its launch, …
-    let mut whole = LaunchRows { launch: samples::launch(1), ..samples::whole_launch(1) };
-    whole.usage = [shared(1, 0), own(1)].map(|record| (record.report.key.clone(), record)).into();
-    ledger.replace_launch(&whole).await.unwrap();
-    counted([(Some(111), 0), (Some(100), 1), (Some(100), 1)]).await;
-    // … has no request any more, …
-    ledger.apply(&usage_boundary(1, [spent(1, "a", Some(0), 11)])).await.unwrap();
-    counted([(Some(111), 0), (Some(112), 0), (Some(100), 1)]).await;
-    ledger.apply(&usage_boundary(1, [shared(1, 0)])).await.unwrap();
-    counted([(Some(111), 0), (Some(100), 1), (Some(100), 1)]).await;
-    // … and is gone, alone and with its launch's other records.
-    ledger.apply(&deletion(1, "a")).await.unwrap();
-    counted([(Some(100), 0), (Some(112), 0), (Some(100), 1)]).await;
-    ledger.apply(&usage_boundary(1, [shared(1, 0)])).await.unwrap();
-    counted([(Some(111), 0), (Some(100), 1), (Some(100), 1)]).await;
-    whole.usage = [(String::from("b"), own(1))].into();
-    ledger.replace_launch(&whole).await.unwrap();
-    counted([(Some(100), 0), (Some(112), 0), (Some(100), 1)]).await;
-}
-
-/// Of records of one request in one launch, one counts.
-pub async fn a_request_counts_once_within_a_launch_too(ledger: Handle) {
-    ledger.apply(&samples::beginning(1)).await.unwrap();
-    let shared = |key, at, output| of_request("request", spent(1, key, Some(at), output));
-    ledger.apply(&usage_boundary(1, [shared("b", 1, 5), shared("a", PERIOD, 7)])).await.unwrap();
-    assert_are(&cells(&ledger).await, &[(1, Some(0), OPUS, "main", Some(5)), (1, Some(1), OPUS, "main", None)]);
-    ledger.apply(&deletion(1, "b")).await.unwrap();
-    assert_are(&cells(&ledger).await, &[(1, Some(1), OPUS, "main", Some(7))]);
 }
 
 /// Which launches are wanted follows their rows, though no usage changes with these.

@@ -243,6 +243,27 @@ pub async fn what_has_no_cost_comes_by_launch_and_key_up_to_the_limit(ledger: Ha
     assert_eq!(uncosted(&ledger, &prices(2), u32::MAX).await, all);
 }
 
+/// Records are told apart however long their keys are, and whatever is in these.
+pub async fn costs_of_records_with_odd_keys_are_kept_apart(ledger: Handle) {
+    let long = "é".repeat(400);
+    let keys = [String::new(), String::from("a\0"), String::from("a\0b"), format!("{long}1"), format!("{long}2"), long];
+    ledger.apply(&samples::beginning(1)).await.unwrap();
+    ledger.apply(&usage_boundary(1, keys.iter().map(|key| record(1, key)))).await.unwrap();
+    let mut uncosted: Vec<(u32, String)> = keys.iter().map(|key| (1, key.clone())).collect();
+    uncosted.sort();
+    assert_eq!(self::uncosted(&ledger, &prices(1), 9).await, uncosted);
+    for (key, done) in keys.iter().zip(1..) {
+        ledger.save_costs(&prices(1), &[costs(done, &record(1, key))]).await.unwrap();
+        uncosted.retain(|(_, other)| other != key);
+        assert_eq!(self::uncosted(&ledger, &prices(1), 9).await, uncosted);
+        let total = done * (done + 1) / 2;
+        assert_eq!(known(&ledger, Some(prices(1))).await, [(Some(total), done, 0, 6 - done)]);
+    }
+    let deletion = BTreeMap::from([(format!("{}1", keys[5]), UsageChange::Deleted)]);
+    ledger.apply(&BoundaryRows { usage: deletion, ..usage_boundary(1, []) }).await.unwrap();
+    assert_eq!(known(&ledger, Some(prices(1))).await, [(Some(17), 5, 0, 0)]);
+}
+
 /// A replay costs nothing; its cost is there when it comes to count.
 pub async fn the_cost_of_a_replay_counts_when_the_replay_does(ledger: Handle) {
     begin(&ledger, [1, 2]).await;
