@@ -1,8 +1,8 @@
 //! What an import costs the ledger, and what it costs to ask it for usage, at the size of a year of work: 95,000 records
 //! of 600 launches, one of which has 36,000.
 //!
-//! Prints one JSON object a line, as `store` does. Times are those of the process's CPU, so a disk that is slow to sync
-//! changes nothing.
+//! Prints one JSON object a line, as `store` does. The times of writes are those of the process's CPU, so that a disk that
+//! is slow to sync changes nothing. The floor is a database of usage records alone.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use trace_model::{
     ledger::Ledger,
     money::NanoUsd,
     query::LaunchQuery,
-    rows::LaunchRows,
+    rows::{BoundaryRows, LaunchChange, LaunchRows},
     usage::{UsageRecord, UsageReport},
     usage_query::{CostEntry, PriceVersion, UsageQuery},
     words::{Grain, Quality},
@@ -38,66 +38,99 @@ fn main() {
     let path = folder.path().join("ledger.db");
     let ledger = SqliteLedger::open(&path).expect("a new ledger can be opened");
     let launches: Vec<LaunchRows> = (0..LAUNCHES).map(launch).collect();
-    let records = launches.iter().map(|rows| rows.usage.len()).sum::<usize>();
+    let mut plain = Plain::open(&folder.path().join("plain.db"));
 
-    let (large, import) = import(&ledger, &launches);
-    let floor = plain_import(&folder.path().join("plain.db"), &launches);
-    let note = format!("{} records, {:.0} ms of CPU", records, millis(import));
-    print(
-        "import of 600 launches",
-        floor.as_secs_f64() / import.as_secs_f64(),
-        "x plain inserts",
-        &json!({ "min": 0.3 }),
-        &note,
-    );
-    print("replace_launch of a new launch with 36,000 records", millis(large), "ms of CPU", &Value::Null, "");
-    let again = cpu(|| block_on(ledger.replace_launch(&launches[0])).expect("it can be replaced"));
-    print("the same rows again", millis(again), "ms of CPU", &Value::Null, "");
+    writes(&ledger, &mut plain, &launches);
+    let costs = costs(&ledger);
+    saving(&ledger, &mut plain, &costs);
+    cells(&ledger, &plain);
+    growth(&ledger, &launches[0]);
+    for rows in &launches[..2] {
+        let read = median(|| drop(block_on(ledger.usage(rows.launch.header.id)).expect("usage can be read")));
+        let name = format!("usage of a launch with {} records", rows.usage.len());
+        print(&name, millis(read), "ms", &Value::Null, "");
+    }
+}
 
-    let (uncosted, saved) = costs(&ledger);
+/// Measures the import of all launches, and of the large one once more.
+fn writes(ledger: &SqliteLedger, plain: &mut Plain, launches: &[LaunchRows]) {
+    let replace = |rows: &LaunchRows| cpu(|| block_on(ledger.replace_launch(rows)).expect("it can be replaced"));
+    let times: Vec<Duration> = launches.iter().map(replace).collect();
+    let floors: Vec<Duration> = launches.iter().map(|rows| cpu(|| plain.insert(rows))).collect();
+    let held = json!({ "min": 0.3 });
+    let (time, floor) = (times.iter().sum(), floors.iter().sum());
+    let records: usize = launches.iter().map(|rows| rows.usage.len()).sum();
+    let note = format!("{records} records, {}", took(time));
+    print("import of 600 launches", ratio(floor, time), "x plain inserts", &held, &note);
+    let name = "replace_launch of a new launch with 36,000 records";
+    print(name, ratio(floors[0], times[0]), "x plain inserts", &held, &took(times[0]));
+    let again = replace(&launches[0]);
+    print("the same rows in its place", ratio(floors[0], again), "x plain inserts", &Value::Null, &took(again));
+}
+
+/// Prices all records, and returns what they cost.
+fn costs(ledger: &SqliteLedger) -> Vec<CostEntry> {
+    let mut records = Vec::new();
+    let uncosted = cpu(|| records = block_on(ledger.uncosted(&version(), u32::MAX)).expect("they can be read"));
     print("uncosted, all records", millis(uncosted), "ms of CPU", &Value::Null, "");
-    print("save_costs, all records", millis(saved), "ms of CPU", &Value::Null, "");
-    drop(ledger);
+    let cost = |record: UsageRecord| CostEntry {
+        cost: record.report.output_tokens.map(|tokens| NanoUsd::from_nanos(tokens * 25_000)),
+        record,
+    };
+    records.into_iter().map(cost).collect()
+}
 
-    let mut opened = None;
-    let open = cpu(|| opened = Some(SqliteLedger::open(&path).expect("the ledger can be opened")));
-    print("opening", millis(open), "ms of CPU", &Value::Null, "");
-    let ledger = opened.expect("it was opened");
+fn saving(ledger: &SqliteLedger, plain: &mut Plain, costs: &[CostEntry]) {
+    let save = cpu(|| block_on(ledger.save_costs(&version(), costs)).expect("the records are there"));
+    let floor = cpu(|| plain.save(costs));
+    let name = "save_costs of all records";
+    print(name, ratio(floor, save), "x plain updates", &json!({ "min": 0.2 }), &took(save));
+    let read = || drop(block_on(ledger.uncosted(&version(), 1)).expect("they can be read"));
+    print("uncosted, where all costs are known", millis(median(read)), "ms", &Value::Null, "");
+}
+
+/// Measures what all usage, and that of one session, adds up to.
+fn cells(ledger: &SqliteLedger, plain: &Plain) {
     let query = UsageQuery { price_version: Some(version()), ..UsageQuery::default() };
     let mut cells = Vec::new();
     let first = cpu(|| cells = block_on(ledger.usage_cells(&query)).expect("usage adds up"));
-    print("usage_cells, asked for the first time", millis(first), "ms of CPU", &Value::Null, "");
-    let warm = median(|| drop(block_on(ledger.usage_cells(&query)).expect("usage adds up")));
-    let note = format!("{} cells", cells.len());
-    print("usage_cells, asked again", millis(warm), "ms", &Value::Null, &note);
-    let one = UsageQuery {
-        launches: LaunchQuery { sessions: [String::from("session 7")].into(), ..LaunchQuery::default() },
-        ..query.clone()
-    };
-    let warm = median(|| drop(block_on(ledger.usage_cells(&one)).expect("usage adds up")));
-    print("usage_cells of one session", millis(warm), "ms", &Value::Null, "");
-    for n in [0, 1] {
-        let read = median(|| drop(block_on(ledger.usage(samples::launch_id(n))).expect("usage can be read")));
-        let name = format!(
-            "usage of a launch with {} records",
-            launches[usize::try_from(n).expect("it is small")].usage.len()
-        );
-        print(&name, millis(read), "ms", &Value::Null, "");
-    }
-    let none = cpu(|| assert!(block_on(ledger.uncosted(&version(), 1)).expect("it can be read").is_empty()));
-    print("uncosted, where all is known", millis(none), "ms of CPU", &Value::Null, "");
-    let grown = samples::usage_boundary(
-        1,
-        [UsageRecord { launch_id: samples::launch_id(1), turn_id: None, report: report(1, 500_000) }],
-    );
-    let grown = trace_model::rows::BoundaryRows {
-        launch: trace_model::rows::LaunchChange::Extended(launches[1].launch.clone()),
-        ..grown
-    };
-    let apply = cpu(|| block_on(ledger.apply(&grown)).expect("it is new"));
-    print("apply of one record more", millis(apply), "ms of CPU", &Value::Null, "");
-    let after = cpu(|| drop(block_on(ledger.usage_cells(&query)).expect("usage adds up")));
-    print("usage_cells after that", millis(after), "ms of CPU", &Value::Null, "");
+    let floor = median(|| assert_eq!(plain.sums(), cells.len(), "each sum is a cell"));
+    let note = format!("{} cells, {}", cells.len(), took(first));
+    print("usage_cells, for the first time", ratio(floor, first), "x a plain sum", &Value::Null, &note);
+    let again = median(|| drop(block_on(ledger.usage_cells(&query)).expect("usage adds up")));
+    print("usage_cells, again", ratio(floor, again), "x a plain sum", &json!({ "min": 2.0 }), &took(again));
+    print("usage_cells, again", millis(again), "ms", &json!({ "max": 30.0 }), "");
+    let one = median(|| drop(block_on(ledger.usage_cells(&of_session(7))).expect("usage adds up")));
+    print("usage_cells of a session with 99 records", millis(one), "ms", &Value::Null, "");
+}
+
+/// Measures what it costs that the large session goes on while somebody looks at what it adds up to.
+fn growth(ledger: &SqliteLedger, large: &LaunchRows) {
+    let mut grow = (LARGE..).map(|request| {
+        let record = UsageRecord { launch_id: samples::launch_id(0), turn_id: None, report: report(0, request) };
+        let launch = LaunchChange::Extended(large.launch.clone());
+        BoundaryRows { launch, ..samples::usage_boundary(0, [record]) }
+    });
+    let look = || drop(block_on(ledger.usage_cells(&of_session(0))).expect("usage adds up"));
+    look();
+    let still = median(look);
+    let mut applies = Vec::new();
+    let moved = median_of((0..ROUNDS).map(|_| {
+        let rows = grow.next().expect("it has no end");
+        applies.push(cpu(|| block_on(ledger.apply(&rows)).expect("the record is new")));
+        let start = Instant::now();
+        look();
+        start.elapsed()
+    }));
+    let apply = median_of(applies.into_iter());
+    print("apply of one record more to a launch with 36,000", millis(apply), "ms of CPU", &Value::Null, "");
+    let name = "usage_cells of that session after it";
+    print(name, ratio(moved, still), "x of one that rests", &json!({ "max": 2.0 }), &took(moved));
+}
+
+fn of_session(n: u32) -> UsageQuery {
+    let launches = LaunchQuery { sessions: [format!("session {n}")].into(), ..LaunchQuery::default() };
+    UsageQuery { launches, price_version: Some(version()), ..UsageQuery::default() }
 }
 
 /// Returns the rows of an imported launch, all of whose requests have ids of their own.
@@ -122,7 +155,11 @@ fn report(launch: u32, request: u32) -> UsageReport {
     let number = u64::from(request);
     UsageReport {
         request_key: Some(key.clone()),
-        model: Some(String::from(if request % 10 == 0 { "claude-haiku-4-5-20251001" } else { "claude-opus-4-8" })),
+        model: Some(String::from(if request.is_multiple_of(10) {
+            "claude-haiku-4-5-20251001"
+        } else {
+            "claude-opus-4-8"
+        })),
         observed_at: Some(samples::time(launch * 7_000 + request * 30)),
         input_tokens: Some(number % 50),
         cache_read_tokens: Some(50_000 + number),
@@ -139,35 +176,61 @@ fn version() -> PriceVersion {
     PriceVersion(String::from("genai-prices 0.2.1 5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9"))
 }
 
-/// Returns the times of the large launch, and of all.
-fn import(ledger: &SqliteLedger, launches: &[LaunchRows]) -> (Duration, Duration) {
-    let times: Vec<Duration> =
-        launches.iter().map(|rows| cpu(|| block_on(ledger.replace_launch(rows)).expect("it is new"))).collect();
-    (times[0], times.iter().sum())
-}
+/// A database of usage records alone, as a program would make it that knows only these: a table with the same key, and a
+/// transaction for each call.
+struct Plain(Connection);
 
-/// Inserts the usage records alone as a program would that knows only these: into a table with the same key, a
-/// transaction a launch.
-fn plain_import(path: &Path, launches: &[LaunchRows]) -> Duration {
-    let mut connection = Connection::open(path).expect("a new file can be opened");
-    let schema = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-        CREATE TABLE usage_records (launch_id TEXT, key TEXT, turn_id TEXT, request_key TEXT, agent TEXT, model TEXT,
-            observed_at INTEGER, input_tokens INTEGER, cache_read_tokens INTEGER, cache_write_tokens INTEGER,
-            cache_write_5m_tokens INTEGER, cache_write_1h_tokens INTEGER, output_tokens INTEGER, grain TEXT, quality TEXT,
-            PRIMARY KEY (launch_id, key)) WITHOUT ROWID;
-        CREATE INDEX usage_by_request ON usage_records (request_key);";
-    connection.execute_batch(schema).expect("the file is new");
-    cpu(|| {
-        for rows in launches {
-            insert(&mut connection, rows).expect("the rows are new");
-        }
-    })
+impl Plain {
+    fn open(path: &Path) -> Self {
+        let connection = Connection::open(path).expect("a new file can be opened");
+        let schema = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+            CREATE TABLE usage_records (launch_id TEXT, key TEXT, turn_id TEXT, request_key TEXT, agent TEXT,
+                model TEXT, observed_at INTEGER, input_tokens INTEGER, cache_read_tokens INTEGER,
+                cache_write_tokens INTEGER, cache_write_5m_tokens INTEGER, cache_write_1h_tokens INTEGER,
+                output_tokens INTEGER, grain TEXT, quality TEXT, cost INTEGER, PRIMARY KEY (launch_id, key))
+                WITHOUT ROWID;
+            CREATE INDEX usage_by_request ON usage_records (request_key);";
+        connection.execute_batch(schema).expect("the file is new");
+        Self(connection)
+    }
+
+    fn insert(&mut self, rows: &LaunchRows) {
+        insert(&mut self.0, rows).expect("the rows are new");
+    }
+
+    fn save(&mut self, costs: &[CostEntry]) {
+        let save = |connection: &mut Connection| -> rusqlite::Result<()> {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let sql = "UPDATE usage_records SET cost = ?3 WHERE launch_id = ?1 AND key = ?2";
+            let mut update = transaction.prepare_cached(sql)?;
+            for CostEntry { record, cost } in costs {
+                let cost = cost.map(|cost| cost.as_nanos().cast_signed());
+                update.execute(params![record.launch_id.to_string(), record.report.key, cost])?;
+            }
+            drop(update);
+            transaction.commit()
+        };
+        save(&mut self.0).expect("the records are there");
+    }
+
+    /// Adds up all records as the ledger does, but knows of no replays, and returns how many sums that are.
+    fn sums(&self) -> usize {
+        let sql = "SELECT launch_id, observed_at / 900000000, model, agent, count(*), sum(input_tokens),
+                sum(cache_read_tokens), sum(cache_write_tokens), sum(cache_write_5m_tokens), sum(cache_write_1h_tokens),
+                sum(output_tokens), sum(cost)
+            FROM usage_records GROUP BY 1, 2, 3, 4";
+        let count = || -> rusqlite::Result<usize> {
+            let mut statement = self.0.prepare_cached(sql)?;
+            statement.query_map((), |row| row.get::<_, i64>(11))?.try_fold(0, |count, sum| sum.map(|_| count + 1))
+        };
+        count().expect("the records can be read")
+    }
 }
 
 fn insert(connection: &mut Connection, rows: &LaunchRows) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut insert =
-        transaction.prepare_cached("INSERT INTO usage_records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+    let mut insert = transaction
+        .prepare_cached("INSERT INTO usage_records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)")?;
     for UsageRecord { launch_id, turn_id, report } in rows.usage.values() {
         insert.execute(params![
             launch_id.to_string(),
@@ -191,19 +254,6 @@ fn insert(connection: &mut Connection, rows: &LaunchRows) -> rusqlite::Result<()
     transaction.commit()
 }
 
-/// Prices all records, and returns how long it took to get them and to save their costs.
-fn costs(ledger: &SqliteLedger) -> (Duration, Duration) {
-    let mut records = Vec::new();
-    let uncosted = cpu(|| records = block_on(ledger.uncosted(&version(), u32::MAX)).expect("they can be read"));
-    let cost = |record: UsageRecord| CostEntry {
-        cost: record.report.output_tokens.map(|tokens| NanoUsd::from_nanos(tokens * 25_000)),
-        record,
-    };
-    let costs: Vec<CostEntry> = records.into_iter().map(cost).collect();
-    let saved = cpu(|| block_on(ledger.save_costs(&version(), &costs)).expect("the records are there"));
-    (uncosted, saved)
-}
-
 /// Returns how much CPU all threads of this process spend on the work.
 fn cpu(work: impl FnOnce()) -> Duration {
     let now = || {
@@ -212,19 +262,29 @@ fn cpu(work: impl FnOnce()) -> Duration {
     };
     let start = now();
     work();
-    now() - start
+    now().saturating_sub(start)
 }
 
 fn median(mut work: impl FnMut()) -> Duration {
-    let mut times: Vec<Duration> = (0..ROUNDS)
-        .map(|_| {
-            let start = Instant::now();
-            work();
-            start.elapsed()
-        })
-        .collect();
+    median_of((0..ROUNDS).map(|_| {
+        let start = Instant::now();
+        work();
+        start.elapsed()
+    }))
+}
+
+fn median_of(times: impl Iterator<Item = Duration>) -> Duration {
+    let mut times: Vec<Duration> = times.collect();
     times.sort();
     times[times.len() / 2]
+}
+
+fn ratio(floor: Duration, time: Duration) -> f64 {
+    floor.as_secs_f64() / time.as_secs_f64()
+}
+
+fn took(time: Duration) -> String {
+    format!("{:.1} ms", millis(time))
 }
 
 fn millis(time: Duration) -> f64 {
