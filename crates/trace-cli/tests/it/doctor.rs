@@ -45,6 +45,7 @@ fn a_home_without_agents_is_well() {
     insta::assert_snapshot!("doctor_nothing", print(&bench, 0, &["doctor"]));
 }
 
+#[cfg(any(feature = "sled", feature = "sqlite"))]
 #[test]
 fn what_is_wrong_is_told_with_what_to_do() {
     let bench = Bench::new();

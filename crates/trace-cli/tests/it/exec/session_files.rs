@@ -22,7 +22,6 @@ const ANSWER: &str = "done";
 pub(crate) struct Moment {
     /// In RFC 3339, to the microsecond.
     pub(crate) now: String,
-    pub(crate) millis: i64,
     /// The folder that the agent works in.
     pub(crate) folder: PathBuf,
     /// The person's own folder.
@@ -64,7 +63,7 @@ fn script(bench: &Bench, name: &str, prints: &str, writes: impl FnOnce(&Moment) 
     thread::spawn(move || {
         let mut door = fs::File::options().write(true).open(door).unwrap();
         let now = SystemClock.now();
-        writes(&Moment { now: now.to_string(), millis: now.as_micros() / 1_000, folder, person });
+        writes(&Moment { now: now.to_string(), folder, person });
         door.write_all(b"go\n").unwrap();
     });
     program
@@ -150,7 +149,7 @@ fn opencode_session(moment: &Moment, id: &str, folder: &Path) {
                 time_created INTEGER, time_updated INTEGER, data TEXT);",
         )
         .unwrap();
-    let at = moment.millis;
+    let at = moment.now.parse::<trace_model::timestamp::Timestamp>().unwrap().as_micros() / 1_000;
     let session = "INSERT INTO session VALUES (?1, NULL, 'title', ?2, '1.18.0', ?3, ?3)";
     store.execute(session, (id, folder.to_str().unwrap(), at)).unwrap();
     let tokens = json!({"input": 10, "output": 5, "reasoning": 2, "cache": {"read": 20, "write": 0}});
@@ -286,7 +285,6 @@ fn a_session_that_was_there_before_is_not_taken() {
     let bench = Bench::new();
     let old = Moment {
         now: "2026-01-01T00:00:00Z".to_owned(),
-        millis: 1_767_225_600_000,
         folder: bench.path("").components().collect(),
         person: bench.path("person"),
     };
