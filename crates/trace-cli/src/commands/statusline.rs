@@ -5,6 +5,7 @@ mod said;
 mod stored;
 
 use std::{
+    collections::BTreeSet,
     io::Read,
     path::PathBuf,
     process::ExitCode,
@@ -50,8 +51,8 @@ const INPUT_BYTES: u64 = 1 << 20;
 /// How long it may take to bring in what the session's file says. What is left comes with the next look at the home.
 const REFRESH_LIMIT: Duration = Duration::from_millis(6);
 
-/// How many of the last launches may be the folder's.
-const LAST_LAUNCHES: u32 = 200;
+/// How many of the last launches are looked at for one that worked in a folder within its repository.
+const LAST_LAUNCHES: u32 = 20;
 
 /// Prints the line. A status line has no place for an error, so there is none: what is not known is left out.
 pub(crate) fn run(app: &mut App) -> ExitCode {
@@ -117,10 +118,7 @@ fn of_session(said: &Said, app: &App) -> Parts {
 fn of_folder(app: &App) -> Option<Parts> {
     let folder = app.environment.current_dir.as_deref()?.to_str()?;
     let store = app.open_store_as_it_is().ok()??;
-    let last = LaunchQuery { order: Order::NewestFirst, limit: Some(LAST_LAUNCHES), ..LaunchQuery::default() };
-    let launches = store.ledger.launches(&last).block_on().ok()?;
-    let is_here = |launch: &Launch| launch.header.worktree == folder || launch.header.repo == folder;
-    let launch = launches.into_iter().find(is_here)?;
+    let launch = last_of(&store, folder)?;
     if let Some(from) = source_of(&launch) {
         refresh(&store, from);
     }
@@ -135,6 +133,19 @@ fn of_folder(app: &App) -> Option<Parts> {
     };
     let stored = stored::of_launch(&store, &launch);
     Some(Parts { model: model.map(|model| base_model(&model).to_owned()), context, stored, said: None })
+}
+
+/// Returns the last launch on the folder, or among the last ones that one which worked in it.
+fn last_of(store: &Store, folder: &str) -> Option<Launch> {
+    let last = |repos: BTreeSet<String>, limit| {
+        let query = LaunchQuery { repos, order: Order::NewestFirst, limit: Some(limit), ..LaunchQuery::default() };
+        store.ledger.launches(&query).block_on().ok()
+    };
+    let on_it = last(BTreeSet::from([folder.to_owned()]), 1)?;
+    on_it
+        .into_iter()
+        .next()
+        .or_else(|| last(BTreeSet::new(), LAST_LAUNCHES)?.into_iter().find(|launch| launch.header.worktree == folder))
 }
 
 /// Returns where the session of a launch is written.
