@@ -53,7 +53,7 @@ fn a_running_window_is_projected_to_its_end() {
     // It is 12:00: two hours of the window, which began at 10:00, are over, and three are left.
     let [window] = windows(&sample(&["10:00", "11:30"]).view(UsageBy::Blocks)).try_into().unwrap();
     assert!(window.is_running);
-    assert_eq!(window.left, Some(Duration::from_secs(3 * 60 * 60)));
+    assert_eq!(window.left, Some(Duration::from_hours(3)));
     assert_eq!(window.tokens_per_hour, Some(11));
     assert_eq!(window.projected_total_tokens, Some(22 + 33));
     assert_eq!(window.projected_cost_usd, Some(NanoUsd::from_nanos(5_000_000_000)));
