@@ -47,7 +47,9 @@ impl Pricing {
                 table = table
                     .with_override(&json)
                     .with_context(|| WrongUsage(format!("{} holds no prices", path.display())))
-                    .advise(|| "prices are in LiteLLM's format: {\"MODEL\": {\"input_cost_per_token\": 3e-06}}".to_owned())?;
+                    .advise(|| {
+                        "prices are in LiteLLM's format: {\"MODEL\": {\"input_cost_per_token\": 3e-06}}".to_owned()
+                    })?;
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound && !is_asked_for => {}
             Err(error) => return Err(error).with_context(|| WrongUsage(format!("cannot read {}", path.display()))),
@@ -81,7 +83,8 @@ impl Pricing {
     ) -> Option<trace_model::money::NanoUsd> {
         let provider = &launch.header.provider;
         let model = report.model.clone()?;
-        let prices = known.entry((provider.clone(), model)).or_insert_with_key(|(_, model)| self.table.prices(provider, model));
+        let prices =
+            known.entry((provider.clone(), model)).or_insert_with_key(|(_, model)| self.table.prices(provider, model));
         let prices = prices.as_ref()?;
         let cost = match report.observed_at {
             Some(_) => prices.cost(report),
@@ -99,7 +102,9 @@ impl Pricing {
     ) -> Vec<String> {
         let sums = cells.filter(|cell| cell.sum.unlisted > 0);
         let may_be_dearer = |cell: &&UsageCell| {
-            let (Some(launch), Some(model)) = (launches.get(&cell.launch_id), cell.model.as_deref()) else { return false };
+            let (Some(launch), Some(model)) = (launches.get(&cell.launch_id), cell.model.as_deref()) else {
+                return false;
+            };
             let sum = &cell.sum;
             let prompts = [sum.input_tokens, sum.cache_read_tokens, sum.cache_write_tokens];
             let prompts = prompts.into_iter().flatten().fold(0, u64::saturating_add);
@@ -110,7 +115,9 @@ impl Pricing {
         models.sort_unstable();
         models.dedup();
         let note = |model| {
-            format!("some usage of {model} is known for several requests together: it is priced as that of short prompts")
+            format!(
+                "some usage of {model} is known for several requests together: it is priced as that of short prompts"
+            )
         };
         models.into_iter().map(note).collect()
     }

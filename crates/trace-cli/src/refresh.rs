@@ -8,8 +8,8 @@ use trace_capture::{
 
 use crate::{app::App, progress, render::text::figures, store::Store};
 
-/// Brings in what agents wrote since the last time, as an index unless the home's owner wants copies. What keeps it from
-/// being brought in is said, and keeps nobody from looking at the rest.
+/// Brings in what agents wrote since the last time, as an index unless the home's owner wants copies. What keeps it
+/// from being brought in is said, and keeps nobody from looking at the rest.
 pub(crate) fn refresh(app: &App, store: &Store) -> Option<ImportReport> {
     let from = ImportFrom::Roots(app.environment.agent_roots());
     let report = bring_in(app, store, from)?;

@@ -37,8 +37,8 @@ use crate::{app::App, store::Store};
 /// Print one short line: a session's model, context and cost
 ///
 /// It is made for the status line of Claude Code, which tells on standard input which session it shows: that one alone
-/// is told of. Without that it is the last session of this folder. The cost is the one that `trace usage` computed last,
-/// with ≥ where it lacks some; what claude says is its own figure, of its whole process.
+/// is told of. Without that it is the last session of this folder. The cost is the one that `trace usage` computed
+/// last, with ≥ where it lacks some; what claude says is its own figure, of its whole process.
 #[derive(Debug, Args)]
 pub(crate) struct StatuslineArgs {}
 

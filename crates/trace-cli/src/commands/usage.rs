@@ -43,9 +43,9 @@ use crate::{
 
 /// Sum up tokens and costs by day, session, model and more
 ///
-/// COST is computed from the tokens by dated list prices, and REPORTED is what the provider itself said. ≥ marks what is
-/// known to be at least so much, – what is unknown. What the agents wrote since the last time is brought in first. The
-/// exit code is 0; with --check it is 1 if a limit is not kept, or cannot be known to be; 2 is wrong usage.
+/// COST is computed from the tokens by dated list prices, and REPORTED is what the provider itself said. ≥ marks what
+/// is known to be at least so much, – what is unknown. What the agents wrote since the last time is brought in first.
+/// The exit code is 0; with --check it is 1 if a limit is not kept, or cannot be known to be; 2 is wrong usage.
 #[derive(Debug, Args)]
 pub(crate) struct UsageArgs {
     /// What the rows are. `blocks` are windows of five hours, which begin at the hour of the first request

@@ -120,9 +120,14 @@ mod tests {
 
     #[test]
     fn bytes_have_the_unit_that_fits() {
-        for (number, text) in
-            [(0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (999_999, "999.9 kB"), (1_000_000, "1.0 MB"), (1_612_345_678, "1.6 GB")]
-        {
+        for (number, text) in [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1_000, "1.0 kB"),
+            (999_999, "999.9 kB"),
+            (1_000_000, "1.0 MB"),
+            (1_612_345_678, "1.6 GB"),
+        ] {
             assert_eq!(bytes(number), text);
         }
     }
