@@ -224,16 +224,18 @@ impl KeptPiece {
         self.home.at("write", &self.draft, written)
     }
 
-    /// Puts the copy into the folder of a launch, for good, and returns its name, size and hash.
+    /// Returns the size and the hash of what was copied so far.
+    pub(crate) fn content(&self) -> (u64, Sha256Hex) {
+        let digest: [u8; 32] = self.hash.clone().finalize().into();
+        (self.bytes, Sha256Hex::from_digest(digest))
+    }
+
+    /// Puts the copy into the folder of a launch, for good, and returns its name.
     ///
     /// # Errors
     ///
     /// [`ArtifactError::Io`] if it cannot be written or synced.
-    pub(crate) fn finish(
-        mut self,
-        launch: &ArtifactPath,
-        number: u32,
-    ) -> Result<(ArtifactPath, u64, Sha256Hex), ArtifactError> {
+    pub(crate) fn finish(mut self, launch: &ArtifactPath, number: u32) -> Result<ArtifactPath, ArtifactError> {
         if let Some(encoder) = self.encoder.take() {
             let finished = encoder.finish().map_err(std::io::Error::other);
             self.home.at("write", &self.draft, finished)?;
@@ -245,8 +247,7 @@ impl KeptPiece {
         let renamed = self.home.files().rename(&self.draft, &path, Existing::Replace);
         self.home.at("write", &path, renamed)?;
         self.home.sync_dir(path.parent().unwrap_or(Path::new("")))?;
-        let digest: [u8; 32] = std::mem::take(&mut self.hash).finalize().into();
-        Ok((name, self.bytes, Sha256Hex::from_digest(digest)))
+        Ok(name)
     }
 }
 

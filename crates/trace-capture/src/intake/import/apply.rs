@@ -48,6 +48,15 @@ pub(super) struct Applier<'a> {
     pub(super) changed: BTreeSet<LaunchId>,
 }
 
+/// What became of a session.
+enum Brought {
+    /// A recorder that lives still writes it; it is looked at again the next time.
+    NotYet,
+    /// It is in this launch: in the one that it is, else in one that was recorded while it ran. Nothing was told of one
+    /// that is in none.
+    Into(Option<LaunchId>),
+}
+
 /// What one source tells of a session.
 struct Part {
     /// Which of the readings it is of.
@@ -99,19 +108,16 @@ impl<'a> Applier<'a> {
         let mut waiting = BTreeSet::new();
         for ((provider, session), parts) in sessions {
             let of: BTreeSet<usize> = parts.iter().map(|part| part.reading).collect();
-            if !self.session(&provider, &session, parts, &mut sources).await? {
-                waiting.extend(of);
+            match self.session(&provider, &session, parts, &mut sources).await? {
+                Brought::NotYet => waiting.extend(of),
+                Brought::Into(launch) => of.into_iter().for_each(|place| known[place].0.launches.extend(launch)),
             }
         }
-        // What a recorder still holds is looked at again the next time.
         let done = known.into_iter().enumerate().filter(|(place, _)| !waiting.contains(place));
         Ok(done.map(|(_, known)| known).collect())
     }
 
     fn known(&self, reading: &Reading) -> (Known, Position) {
-        let provider = reading.format.provider();
-        let launches =
-            reading.facts.sessions().iter().map(|facts| LaunchId::of_session(&provider, facts.name(&reading.name)));
         let is_open = |facts: &SessionFacts| facts.turns.last().is_some_and(|turn| turn.end.is_none());
         let notes: Vec<KnownNote> = reading
             .facts
@@ -132,7 +138,7 @@ impl<'a> Applier<'a> {
             path: reading.name.clone(),
             stamp: reading.stamp,
             format: Some(reading.format),
-            launches: launches.collect(),
+            launches: Vec::new(),
             is_kept: reading.is_kept,
             is_open: !self.is_over && reading.facts.sessions().iter().any(is_open),
             is_missing: false,
@@ -142,14 +148,14 @@ impl<'a> Applier<'a> {
         (known, position)
     }
 
-    /// Brings in what the sources tell of one session; tells whether it did, and not a recorder that lives.
+    /// Brings in what the sources tell of one session.
     async fn session(
         &mut self,
         provider: &Provider,
         session: &str,
         parts: Vec<Part>,
         sources: &mut [Source],
-    ) -> Result<bool, ImportError> {
+    ) -> Result<Brought, ImportError> {
         let id = LaunchId::of_session(provider, session);
         if self.waiting.holds(id) {
             self.waiting.write(self.ledger).await?;
@@ -158,21 +164,23 @@ impl<'a> Applier<'a> {
         for launch in &recorded {
             let dir = self.home.open_launch(&launch.header.artifact_dir());
             if dir.and_then(|dir| dir.is_live()).unwrap_or(false) {
-                return Ok(false);
+                return Ok(Brought::NotYet);
             }
         }
+        let first_recorded = recorded.first().map(|launch| launch.header.id);
         let own = match self.ledger.launch(id).await {
             Ok(launch) => Some(launch),
             Err(LedgerError::NotFound { .. }) => None,
             Err(error) => return Err(error.into()),
         };
-        match own {
+        let has_own = match own {
             Some(own) if recorded.is_empty() && self.extends(&own, &parts, sources)? => {
                 self.extend(own, parts, session, sources).await?;
+                true
             }
             own => self.put(provider, session, own, parts, recorded, sources).await?,
-        }
-        Ok(true)
+        };
+        Ok(Brought::Into(if has_own { Some(id) } else { first_recorded }))
     }
 
     /// Returns the launches that were recorded while the session ran.
@@ -228,7 +236,7 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    /// Puts the rows of a session in place of those that it had, if any.
+    /// Puts the rows of a session in place of those that it had, if any; tells whether it has a launch of its own.
     async fn put(
         &mut self,
         provider: &Provider,
@@ -237,7 +245,7 @@ impl<'a> Applier<'a> {
         parts: Vec<Part>,
         recorded: Vec<Launch>,
         sources: &mut [Source],
-    ) -> Result<(), ImportError> {
+    ) -> Result<bool, ImportError> {
         let mut readings: Vec<usize> = parts.iter().map(|part| part.reading).collect();
         readings.sort_unstable();
         readings.dedup();
@@ -283,7 +291,7 @@ impl<'a> Applier<'a> {
                 None => facts = Some(part.facts),
             }
         }
-        let Some(mut facts) = facts else { return Ok(()) };
+        let Some(mut facts) = facts else { return Ok(own.is_some()) };
         if let Some(own) = &own
             && (is_rewritten || !listed.missing.is_empty())
         {
@@ -296,7 +304,7 @@ impl<'a> Applier<'a> {
             launch.leave_out(&mut facts);
         }
         if facts.is_empty() && own.is_none() && !beside.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         let header = self.header(provider, session, &facts, &setting, &dir)?;
         self.home.ensure_imported(&header)?;
@@ -314,7 +322,7 @@ impl<'a> Applier<'a> {
             Some(_) => self.updated += 1,
             None => self.new += 1,
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Returns the header that the launch has, or a new one: identity never changes.
@@ -348,7 +356,30 @@ impl<'a> Applier<'a> {
         if matches!(source.copy, Copy::Draft(_)) {
             entries.retain(|old| old.path != source.name || old.kept.is_some());
         }
-        let number = entries.iter().map(|entry| entry.source).max().unwrap_or(0).saturating_add(1);
+        let mut number = entries.iter().map(|entry| entry.source).max().unwrap_or(0).saturating_add(1);
+        let offset = match source.from {
+            From::Offset(offset) => offset,
+            From::Start | From::Anew => 0,
+        };
+        source.copy = match std::mem::replace(&mut source.copy, Copy::None) {
+            Copy::Draft(piece) => {
+                let (bytes, sha256) = piece.content();
+                let is_same = |old: &&SourceEntry| {
+                    let is_whole = old.bytes == Some(bytes) && old.sha256 == Some(sha256);
+                    old.path == source.name && old.offset == offset && is_whole
+                };
+                let same = before.iter().find(is_same).and_then(|old| Some((old.source, old.kept.clone()?)));
+                match same.filter(|(_, kept)| self.home.open_kept(kept, 0).is_ok()) {
+                    // It is kept already: what is known of the source was lost, or is of another ledger.
+                    Some((old, kept)) => {
+                        number = old;
+                        Copy::Placed { kept, bytes, sha256 }
+                    }
+                    None => Copy::Placed { kept: piece.finish(dir, number)?, bytes, sha256 },
+                }
+            }
+            copy => copy,
+        };
         let mut entry = SourceEntry {
             schema_version: SCHEMA_VERSION,
             source: number,
@@ -361,18 +392,8 @@ impl<'a> Applier<'a> {
             kept: None,
             beside: beside.to_vec(),
         };
-        source.copy = match std::mem::replace(&mut source.copy, Copy::None) {
-            Copy::Draft(piece) => {
-                let (kept, bytes, sha256) = piece.finish(dir, number)?;
-                Copy::Placed { kept, bytes, sha256 }
-            }
-            copy => copy,
-        };
         if let Copy::Placed { kept, bytes, sha256 } = &source.copy {
-            entry.offset = match source.from {
-                From::Offset(offset) => offset,
-                From::Start | From::Anew => 0,
-            };
+            entry.offset = offset;
             entry.bytes = Some(*bytes);
             entry.sha256 = Some(*sha256);
             entry.kept = Some(kept.clone());
@@ -394,13 +415,17 @@ impl<'a> Applier<'a> {
     }
 }
 
-/// Marks a launch whose source is gone and of which no copy is kept.
+/// Marks an imported launch whose source is gone and of which no copy is kept. One that was recorded is as complete as it
+/// was.
 pub(super) async fn mark_missing(ledger: &dyn Ledger, id: LaunchId) -> Result<(), LedgerError> {
     let mut launch = match ledger.launch(id).await {
         Ok(launch) => launch,
         Err(LedgerError::NotFound { .. }) => return Ok(()),
         Err(error) => return Err(error),
     };
+    if launch.header.surface != rows::SURFACE {
+        return Ok(());
+    }
     launch.capture = CaptureState::Partial { reason: SOURCE_MISSING.to_owned() };
     ledger.apply(&BoundaryRows::of_launch(LaunchChange::Extended(launch))).await
 }

@@ -6,7 +6,7 @@ use trace_capture::intake::import::{ImportFrom, ImportRequest, Keep, import};
 use trace_model::launch::{CaptureState, LaunchState};
 use trace_testkit::FaultLedger;
 
-use super::world::{NOW, World, kinds, of_agent, prompt, reply};
+use super::world::{NOW, World, holds, kinds, of_agent, prompt, reply};
 
 const FILE: &str = "projects/p/s1.jsonl";
 
@@ -57,6 +57,23 @@ fn what_did_not_change_costs_no_write_and_no_sum() {
     assert_eq!(catalog(), before, "the catalog was written");
     // It is asked for a launch of each file alone, to tell whether it is the ledger that they were brought into.
     assert_eq!(ledger.calls(), 2);
+}
+
+#[test]
+fn a_copy_that_is_kept_is_not_kept_twice() {
+    let world = World::new();
+    world.write(FILE, lines().concat());
+    world.import(Keep::Copies);
+    let rows = world.rows();
+    for _time in 0..2 {
+        // What is known of the sources is a cache.
+        fs::remove_dir_all(world.home.root().join("sources")).unwrap();
+        assert_eq!(world.import(Keep::Copies).files.read, 1);
+    }
+    assert_eq!(world.rows(), rows);
+    assert!(holds(world.home.root(), "source-1.zst") && !holds(world.home.root(), "source-2.zst"));
+    fs::remove_dir_all(world.files()).unwrap();
+    assert_eq!(world.reindexed(), rows);
 }
 
 #[test]

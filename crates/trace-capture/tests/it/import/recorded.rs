@@ -61,6 +61,21 @@ fn a_session_that_was_recorded_is_not_imported_a_second_time() {
     let record = &launch.usage["msg_1"].report;
     assert_eq!((record.output_tokens, record.quality), (Some(5), Quality::Exact), "the finer source counts");
     assert_eq!(world.reindexed(), rows);
+    let again = world.import(Keep::Copies);
+    assert_eq!((again.files.unchanged, again.bytes, again.sessions.unchanged), (1, 0, 1), "it is known where it is");
+    assert_eq!(world.rows(), rows);
+}
+
+#[test]
+fn a_recorded_launch_is_as_complete_as_it_was_when_its_session_file_is_gone() {
+    let world = World::new();
+    record(&world, "s1", "2026-03-02T08:59:00Z");
+    let file = world.write("projects/p/s1.jsonl", prompt("s1", 0, "one") + &reply("s1", 1, "msg_1", 5));
+    world.import(Keep::Index);
+    let rows = world.rows();
+    std::fs::remove_file(file).unwrap();
+    assert_eq!(world.import(Keep::Index).files.missing, 1);
+    assert_eq!(world.rows(), rows);
 }
 
 #[test]
