@@ -65,7 +65,7 @@ impl App {
     /// Opens the home and its ledger, with all that the agents wrote until now. Where nothing was ever recorded and no
     /// agent keeps any files there is none: looking makes no folders.
     pub(crate) fn open_refreshed_store(&self) -> anyhow::Result<Option<Store>> {
-        if !self.environment.agent_roots().is_anything_there() {
+        if !self.environment.agent_roots().is_anything_there() || self.looks_past_the_ledger() {
             return self.open_store_to_look();
         }
         let store = self.open_store()?;
@@ -119,6 +119,13 @@ impl App {
         let text =
             format!("some launches are recorded and not in the ledger yet ({said:#}); `trace reindex` brings them in");
         self.messages.say("note", &text);
+    }
+
+    /// Tells whether a ledger in memory is wanted where the home has one with files. What it would be filled with now
+    /// would be known as brought in, and be missing in the home's own.
+    fn looks_past_the_ledger(&self) -> bool {
+        let has_files = || LedgerKind::ALL.iter().any(|kind| kind.is_compiled() && kind.file_name().is_some());
+        self.global.ledger == Some(LedgerKind::Memory) && has_files()
     }
 
     fn with_ledger(&self, home: Home) -> anyhow::Result<Store> {

@@ -40,3 +40,16 @@ fn without_a_refresh_nothing_new_is_looked_for() {
     assert_eq!(output(&["--no-refresh"]), Some(1));
     assert_eq!(output(&[]), Some(3));
 }
+
+#[test]
+fn a_look_past_the_ledger_brings_nothing_in_that_it_would_lack() {
+    let bench = Bench::new();
+    for number in 0..20 {
+        let session = format!("s{number}");
+        transcript(&bench, &session, &[lines::reply(&session, 1, &format!("msg_of_the_session_{session}"), 1)]);
+    }
+    assert_eq!(usage(&bench, &[])["totals"]["output_tokens"], 20);
+    transcript(&bench, "t1", &[lines::reply("t1", 1, "msg_of_another_session", 100)]);
+    assert_eq!(usage(&bench, &["--ledger", "memory"])["totals"]["output_tokens"], 20);
+    assert_eq!(usage(&bench, &[])["totals"]["output_tokens"], 120);
+}
