@@ -151,7 +151,8 @@ fn launch(n: u32) -> LaunchRows {
 }
 
 fn report(launch: u32, request: u32) -> UsageReport {
-    let key = format!("msg_01{launch:08}{request:014}:req_011{launch:08}{request:013}");
+    let (one, other) = (scattered(launch, request), scattered(request, launch));
+    let key = format!("msg_01{one:024x}:req_011{other:023x}");
     let number = u64::from(request);
     UsageReport {
         request_key: Some(key.clone()),
@@ -170,6 +171,12 @@ fn report(launch: u32, request: u32) -> UsageReport {
         context_tokens: Some(53_000 + number),
         ..UsageReport::new(key, Grain::Request, Quality::Exact)
     }
+}
+
+/// Returns a number that is nowhere near that of the request before, as ids of requests are.
+fn scattered(one: u32, other: u32) -> u128 {
+    let seed = (u128::from(one) << 32) + u128::from(other) + 1;
+    seed.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) >> 36
 }
 
 fn version() -> PriceVersion {

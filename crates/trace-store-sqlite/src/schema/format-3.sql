@@ -59,6 +59,8 @@ DROP TABLE usage_records;
 ALTER TABLE usage_records_3 RENAME TO usage_records;
 
 CREATE INDEX usage_by_request ON usage_records (request_hash) WHERE request_hash IS NOT NULL;
+-- For the few records that have no cost by some version.
+CREATE INDEX usage_by_price ON usage_records (price_version);
 
 -- Usage records, and of each the launch whose record of the same request counts instead of it: the first one in the order
 -- of their seniority. Trace reads it too.
@@ -81,13 +83,14 @@ SELECT
 FROM usage_records AS record;
 
 -- The launches of which usage_cells says what their usage records add up to. Any other one is added up when somebody
--- asks: a write deletes the launches whose sums it may have changed, which are its own, and those that share a request
--- with a record that changed, since other records may be replays now.
+-- asks. A write changes the cells of its own launch with it, or deletes the launches whose sums it may have changed: its
+-- own where they do not tell what they are then, and those that share a request with a record that changed, since other
+-- records may be replays now.
 CREATE TABLE usage_rollups (
     launch_id TEXT NOT NULL PRIMARY KEY REFERENCES launches (id) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
--- What the records of a launch add up to that have the period, model, agent and price version in common, in that order.
+-- What the records of a launch add up to that have the period, model, agent and price version in common.
 -- Who changes the meaning of a column deletes all rows of usage_rollups, in the step to a new format.
 CREATE TABLE usage_cells (
     launch_id TEXT NOT NULL REFERENCES usage_rollups (launch_id) ON DELETE CASCADE,
