@@ -32,6 +32,8 @@ pub(crate) struct Environment {
     agents: AgentVariables,
     /// `NO_COLOR`, `CLICOLOR_FORCE` and `TERM`, as far as they say something about colours.
     color: ColorVariables,
+    /// Whether `TZ` is set.
+    tells_zone: bool,
     /// The folder that the command was started in; unknown if it is gone.
     pub(crate) current_dir: Option<PathBuf>,
     /// `USER`, else `LOGNAME`.
@@ -98,6 +100,7 @@ impl Environment {
             person_home: env::home_dir().filter(|path| !path.as_os_str().is_empty()),
             agents: AgentVariables::read(|name| env::var_os(name)),
             color: color_variables(|name| env::var_os(name)),
+            tells_zone: env::var_os("TZ").is_some(),
             current_dir: env::current_dir().ok(),
             user: env::var("USER").or_else(|_| env::var("LOGNAME")).ok(),
             parents,
@@ -116,10 +119,10 @@ impl Environment {
         })
     }
 
-    /// Returns the time zone of whoever looks: `TZ`, else the system's; `None` if `TZ` names none that is known.
-    #[expect(clippy::unused_self, reason = "whoever asks has read the environment")]
+    /// Returns the time zone of whoever looks: `TZ`, else the system's, else UTC; `None` if `TZ` names none that is
+    /// known.
     pub(crate) fn time_zone(&self) -> Option<TimeZone> {
-        TimeZone::try_system().ok()
+        zone_of(TimeZone::try_system().ok(), self.tells_zone)
     }
 
     /// Returns the folders that the agents keep their files in.
@@ -196,7 +199,16 @@ impl AgentVariables {
 /// Returns the paths of a list, which has colons or commas between them.
 fn path_list(value: &OsStr) -> Vec<PathBuf> {
     let parts = value.as_bytes().split(|byte| matches!(byte, b':' | b','));
-    parts.map(<[u8]>::trim_ascii).filter(|part| !part.is_empty()).map(|part| PathBuf::from(OsStr::from_bytes(part))).collect()
+    parts
+        .map(<[u8]>::trim_ascii)
+        .filter(|part| !part.is_empty())
+        .map(|part| PathBuf::from(OsStr::from_bytes(part)))
+        .collect()
+}
+
+/// Returns the zone that was found. A machine that tells none, as small containers do, counts in UTC.
+fn zone_of(found: Option<TimeZone>, is_told: bool) -> Option<TimeZone> {
+    found.or_else(|| (!is_told).then_some(TimeZone::UTC))
 }
 
 fn stream(stream: &(impl IsTerminal + std::os::fd::AsFd)) -> Stream {
@@ -266,6 +278,14 @@ mod tests {
         assert_eq!(told.gemini, paths(&["/g/.gemini"]));
         assert_eq!(told.opencode, paths(&["/data/opencode/beta.db"]));
         assert_eq!(AgentVariables::default().roots(None, None), Roots::default());
+    }
+
+    #[test]
+    fn a_machine_without_a_zone_counts_in_utc_unless_it_names_one() {
+        let tokyo = TimeZone::get("Asia/Tokyo").unwrap();
+        assert_eq!(zone_of(Some(tokyo.clone()), false), Some(tokyo));
+        assert_eq!(zone_of(None, false), Some(TimeZone::UTC));
+        assert_eq!(zone_of(None, true), None);
     }
 
     #[test]
