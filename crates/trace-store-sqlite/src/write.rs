@@ -1,6 +1,6 @@
 //! The writes of the contract, each inside of a transaction of the worker.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{CachedStatement, Transaction};
 use trace_model::{
@@ -47,8 +47,12 @@ pub(crate) fn replace_launch(transaction: &Transaction<'_>, rows: &LaunchRows) -
     delete_launch(transaction, id)?;
     insert_launch(transaction, &rows.launch)?;
     insert_turns(transaction, &rows.turns)?;
+    let turns: BTreeSet<TurnId> = rows.turns.iter().map(|rows| rows.turn.id).collect();
     let mut insert = transaction.prepare_cached(USAGE_RECORDS.insert)?;
     for (key, record) in &rows.usage {
+        if let Some(turn) = record.turn_id.filter(|turn| !turns.contains(turn)) {
+            return Err(LedgerError::not_found(Entity::Turn, turn).into());
+        }
         // A record that is as it was keeps what is known of its cost.
         let cost = old.get(key).filter(|old| old.record == *record).and_then(|old| old.cost);
         put_usage(&mut insert, record, cost)?;
@@ -86,8 +90,7 @@ fn set_reservation(transaction: &Transaction<'_>, launch: LaunchId, state: Reser
     Ok(())
 }
 
-/// Deletes the launch with all that refers to it. Its usage records go first: each turn that goes looks for its own
-/// among those that its launch still has.
+/// Deletes the launch with all that belongs to it.
 fn delete_launch(transaction: &Transaction<'_>, id: LaunchId) -> Result<(), Cause> {
     transaction.prepare_cached("DELETE FROM usage_records WHERE launch_id = ?1")?.execute([id.to_string()])?;
     transaction.prepare_cached("DELETE FROM launches WHERE id = ?1")?.execute([id.to_string()])?;
@@ -178,6 +181,7 @@ fn change_usage(
 ) -> Result<(), Cause> {
     let mut delete = transaction.prepare_cached("DELETE FROM usage_records WHERE launch_id = ?1 AND key = ?2")?;
     let mut upsert = transaction.prepare_cached(USAGE_RECORDS.upsert)?;
+    let mut turns = BTreeSet::new();
     let mut written = Vec::new();
     for (key, change) in changes {
         let old = read::usage_record(transaction, launch, key)?;
@@ -186,6 +190,10 @@ fn change_usage(
             UsageChange::Saved(record) if old.as_ref().is_some_and(|old| old.record == *record) => continue,
             UsageChange::Deleted if old.is_none() => continue,
             UsageChange::Saved(record) => {
+                if let Some(turn) = record.turn_id.filter(|turn| !turns.contains(turn)) {
+                    check_turn_of(transaction, launch, turn)?;
+                    turns.insert(turn);
+                }
                 put_usage(&mut upsert, record, None)?;
                 Some(record)
             }
@@ -203,12 +211,16 @@ fn request_of(record: &UsageRecord) -> Option<&str> {
     record.report.request_key.as_deref()
 }
 
-/// Writes the record. Its launch is there and its key may be taken, so only its turn can be missing.
+/// Checks that the launch has the turn.
+fn check_turn_of(transaction: &Transaction<'_>, launch: LaunchId, turn: TurnId) -> Result<(), Cause> {
+    let mut select = transaction.prepare_cached("SELECT 1 FROM turns WHERE launch_id = ?1 AND id = ?2")?;
+    let is_there = select.exists([launch.to_string(), turn.to_string()])?;
+    if is_there { Ok(()) } else { Err(LedgerError::not_found(Entity::Turn, turn).into()) }
+}
+
+/// Writes the record. Its launch and its turn are there.
 fn put_usage(statement: &mut CachedStatement<'_>, record: &UsageRecord, cost: Option<Cost>) -> Result<(), Cause> {
     let mut writer = Writer::new(statement);
     rows::write_usage(&mut writer, record, cost)?;
-    writer.execute().map_err(|cause| match record.turn_id {
-        Some(turn) if cause.is_constraint() => LedgerError::not_found(Entity::Turn, turn).into(),
-        _ => cause,
-    })
+    writer.execute()
 }

@@ -11,11 +11,12 @@ DROP VIEW v_turns;
 DROP VIEW v_usage;
 DROP VIEW usage_rows;
 
--- Usage records, with their costs. An index that is written to all over, as that of requests is, has to be small: it holds
--- hashes and row numbers, and no index of its own finds the records of a turn among those of its launch.
+-- Usage records, with their costs. There are so many that each index and each reference is dear. So an index that is
+-- written to all over, as that of requests is, holds hashes and row numbers alone; none finds the records of a turn among
+-- those of its launch; and whoever writes a record looks after its launch and its turn.
 CREATE TABLE usage_records_3 (
     number INTEGER NOT NULL PRIMARY KEY,
-    launch_id TEXT NOT NULL REFERENCES launches (id) ON DELETE CASCADE,
+    launch_id TEXT NOT NULL,
     key TEXT NOT NULL,
     turn_id TEXT,
     request_key TEXT,
@@ -40,8 +41,7 @@ CREATE TABLE usage_records_3 (
     computed_cost_nanousd INTEGER,
     -- The first eight bytes of the SHA-256 of request_key.
     request_hash INTEGER,
-    UNIQUE (launch_id, key),
-    FOREIGN KEY (launch_id, turn_id) REFERENCES turns (launch_id, id) ON DELETE CASCADE
+    UNIQUE (launch_id, key)
 ) STRICT;
 
 INSERT INTO usage_records_3 (
