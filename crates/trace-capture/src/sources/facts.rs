@@ -36,7 +36,8 @@ pub(crate) struct SessionFacts {
     /// The number of turns that were known when the reading began: the first one here may be the last of those.
     pub(crate) known_turns: u32,
     pub(crate) turns: Vec<TurnFact>,
-    pub(crate) usage: BTreeMap<String, UsageFact>,
+    /// By key. The facts are large, and a map moves what it holds when it grows.
+    pub(crate) usage: BTreeMap<String, Box<UsageFact>>,
     pub(crate) agents: BTreeMap<Agent, AgentSeen>,
 }
 
@@ -294,7 +295,7 @@ impl SessionFacts {
             fact.turn = fact.turn.or(turn);
             fact.turn
         } else {
-            self.usage.insert(report.key.clone(), UsageFact { report, turn });
+            self.usage.insert(report.key.clone(), Box::new(UsageFact { report, turn }));
             turn
         };
         if let Some(turn) = turn.and_then(|turn| self.turns.get_mut(turn)) {

@@ -111,7 +111,8 @@ pub(crate) fn whole(
             put(at, Some(id), Payload::TurnEnded { status, partial_reason });
         }
     }
-    for UsageFact { report, turn } in usage.into_values() {
+    for fact in usage.into_values() {
+        let UsageFact { report, turn } = *fact;
         let turn = turn.or_else(|| facts.turn_at(report.observed_at));
         let turn_id = turn.map(|place| TurnId::of_import(launch, ordinal_of(facts, place)));
         let record = UsageRecord { launch_id: launch, turn_id, report };
@@ -133,22 +134,37 @@ pub(crate) fn whole(
     rows
 }
 
-/// Adds to the fold of a recorded launch what its sources tell beyond its own lines: the requests that are its own.
-pub(crate) fn add_to(fold: &mut Fold, facts: &SessionFacts) {
+/// Adds to the fold of a recorded launch what its sources tell beyond its own lines: the requests that are its own. Tells
+/// whether there are any.
+pub(crate) fn add_to(fold: &mut Fold, facts: &SessionFacts) -> bool {
     let on_record = OnRecord::of_fold(fold);
     let launch = fold.launch().header.id;
     let at = fold.launch().header.started_at;
     let turns: Vec<(Timestamp, TurnId)> = fold.turns().map(|turn| (turn.started_at, turn.id)).collect();
+    // What its own lines tell of it stands.
+    let told = fold.launch();
+    let receipt = Receipt {
+        model: facts.receipt.model.clone().filter(|_| told.header.model.is_none()),
+        agent_version: facts.receipt.agent_version.clone().filter(|_| told.agent_version.is_none()),
+        ..Receipt::default()
+    };
+    if receipt != Receipt::default() {
+        let line = Line::Event(event(at, None, Payload::Receipt(receipt)));
+        fold.apply(FoldLine { bytes: b"", line: Some(&line) }, None);
+    }
+    let mut has_requests = false;
     for fact in facts.usage.values().filter(|fact| on_record.owns(&fact.report)) {
+        has_requests = true;
         let turn_id = turn_at(&turns, fact.report.observed_at);
         let record = UsageRecord { launch_id: launch, turn_id, report: fact.report.clone() };
         let line = Line::Event(event(at, turn_id, Payload::UsageRecord { record }));
         fold.apply(FoldLine { bytes: b"", line: Some(&line) }, None);
     }
+    has_requests
 }
 
 /// Returns the turn that was on at that time, or the first one.
-fn turn_at(turns: &[(Timestamp, TurnId)], at: Option<Timestamp>) -> Option<TurnId> {
+pub(super) fn turn_at(turns: &[(Timestamp, TurnId)], at: Option<Timestamp>) -> Option<TurnId> {
     let begun = turns.iter().rev().find(|(start, _)| at.is_none_or(|at| *start <= at));
     begun.or(turns.first()).map(|(_, id)| *id)
 }
@@ -195,7 +211,8 @@ pub(crate) fn extension(
             boundary.turns_opened.push(TurnRows { turn, assets: Vec::new(), decisions: Vec::new() });
         }
     }
-    for (key, UsageFact { report, turn }) in usage {
+    for (key, fact) in usage {
+        let UsageFact { report, turn } = *fact;
         let by_time = || turn_at(turns, report.observed_at);
         let turn_id = turn.map(|place| TurnId::of_import(id, ordinal_of(facts, place))).or_else(by_time);
         boundary.usage.insert(key, UsageChange::Saved(UsageRecord { launch_id: id, turn_id, report }));
