@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use pollster::FutureExt;
 use trace_capture::Home;
 use trace_model::{
@@ -60,6 +60,7 @@ impl Pricing {
     /// Computes the cost of every record that has none by these prices yet, and keeps it in the ledger.
     pub(crate) fn price_all(&self, store: &Store, launches: &BTreeMap<LaunchId, Launch>) -> anyhow::Result<()> {
         let mut known: BTreeMap<(Provider, String), Option<ModelPrices>> = BTreeMap::new();
+        let mut before = Vec::new();
         loop {
             let records = store.ledger.uncosted(&self.version, BATCH).block_on().context("cannot look for costs")?;
             let entry = |record: UsageRecord| {
@@ -71,7 +72,9 @@ impl Pricing {
                 // There are none, or only those of launches that came meanwhile: they wait for the next one who asks.
                 return Ok(());
             }
+            ensure!(entries != before, "the ledger keeps none of {}", entries.len());
             store.ledger.save_costs(&self.version, &entries).block_on().context("cannot keep costs")?;
+            before = entries;
         }
     }
 
