@@ -295,7 +295,8 @@ fn entry(
         None => key,
     };
     let totals = UsageTotals::of(parts.launches, &cells);
-    let models = layout.breakdown.then(|| models(parts, &cells));
+    // The row of a model is that of its only model.
+    let models = (layout.breakdown && layout.by != UsageBy::Model).then(|| models(parts, &cells));
     UsageEntry { key, subject, totals, models }
 }
 

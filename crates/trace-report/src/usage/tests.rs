@@ -187,6 +187,7 @@ fn a_breakdown_has_the_models_of_each_row_that_add_up_to_it() {
         dollars(2),
     );
     assert!(sample.view(UsageBy::Daily).rows[0].models.is_none());
+    assert!(sample.view_of(UsageBy::Model, true, &|_| true).rows[0].models.is_none());
     let view = sample.view_of(UsageBy::Daily, true, &|_| true);
     let models = view.rows[0].models.as_ref().unwrap();
     assert_eq!(models.iter().map(|model| model.model.as_deref()).collect::<Vec<_>>(), [Some("haiku"), Some("opus")]);
