@@ -14,6 +14,7 @@ use trace_model::{
     context::{Sha256Hex, TurnContext},
     event::{Event, Payload},
     fold::{Fold, FoldLine},
+    launch::CaptureState,
     ledger::{Ledger, LedgerError},
     path::ArtifactPath,
     query::{LaunchCursor, LaunchQuery},
@@ -222,10 +223,13 @@ fn fold(home: &Home, launch: &LaunchDir) -> Result<FoldedLaunch, ArtifactError> 
     };
     let listed = listed::read_session(home, &entries, &first.session, &|_| false)?;
     let counts = (fold.launch().conversation_event_count, fold.launch().conversation_bytes);
-    if let Some(facts) = listed.facts {
-        rows::add_to(&mut fold, &facts);
-    }
+    let has_requests = listed.facts.is_some_and(|facts| rows::add_to(&mut fold, &facts));
     let mut rows = into_rows(fold, is_missing);
+    let is_kept = entries.iter().all(|entry| entry.kept.is_some());
+    if has_requests && is_kept && matches!(rows.launch.capture, CaptureState::PromptOnly { .. }) {
+        // What came back is in the copies.
+        rows.launch.capture = CaptureState::Complete;
+    }
     (rows.launch.conversation_event_count, rows.launch.conversation_bytes) = counts;
     Ok(FoldedLaunch { rows, skipped_lines, notes })
 }

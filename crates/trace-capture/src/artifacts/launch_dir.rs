@@ -92,6 +92,15 @@ impl LaunchDir {
         Ok(ConversationReader::new(self.home.full(&in_traces(&path)), file))
     }
 
+    /// Opens the events of the launch as they are written.
+    ///
+    /// # Errors
+    ///
+    /// [`ArtifactError::Io`] if the file cannot be opened.
+    pub(crate) fn conversation_bytes(&self) -> Result<Box<dyn Read + Send>, ArtifactError> {
+        self.home.open_artifact(&self.conversation_path())
+    }
+
     /// Opens the provider's own output.
     ///
     /// # Errors

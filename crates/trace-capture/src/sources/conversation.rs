@@ -1,4 +1,7 @@
 //! The events of an imported launch: they are in no file, but are what its sources say when they are read again.
+//!
+//! Of a launch that was recorded from a terminal, or from an output that tells nothing, its own lines come first and then
+//! what its sources say of the time that it took.
 
 use std::{
     collections::VecDeque,
@@ -6,7 +9,7 @@ use std::{
 };
 
 use trace_model::{
-    codec,
+    codec::{self, Line},
     event::{Event, Payload, RawSpan, SCHEMA_VERSION},
     id::{LaunchId, TurnId},
     timestamp::Timestamp,
@@ -15,7 +18,7 @@ use trace_model::{
 };
 use trace_providers::{Detail, Interpreter, Observation, reader_for};
 
-use super::{listed, reading::CHUNK};
+use super::{listed, reading::CHUNK, rows::turn_at};
 use crate::artifacts::{ArtifactError, ConversationReader, Home, LaunchDir, SourceEntry};
 
 /// Returns the events of a launch, recorded or imported.
@@ -34,7 +37,49 @@ pub fn conversation(home: &Home, launch: &LaunchDir) -> Result<ConversationReade
             let events = SourceEvents::new(home.clone(), launch, &sources);
             Ok(ConversationReader::new(path, Box::new(events)))
         }
-        conversation => conversation,
+        Err(error) => Err(error),
+        Ok(conversation) => {
+            let sources = launch.sources()?;
+            let own = if sources.is_empty() { None } else { OwnLines::of(launch)? };
+            let Some(own) = own else { return Ok(conversation) };
+            let path = home.artifact_path(&launch.conversation_path());
+            let events =
+                SourceEvents { seq: own.next_seq, own: Some(own), ..SourceEvents::new(home.clone(), launch, &sources) };
+            Ok(ConversationReader::new(path, Box::new(launch.conversation_bytes()?.chain(events))))
+        }
+    }
+}
+
+/// What the lines of a recorded launch tell that tell nothing of the exchange.
+struct OwnLines {
+    from: Timestamp,
+    to: Timestamp,
+    turns: Vec<(Timestamp, TurnId)>,
+    next_seq: u64,
+}
+
+impl OwnLines {
+    /// Reads the lines; returns nothing for a launch that has not ended, or whose exchange is on record.
+    fn of(launch: &LaunchDir) -> Result<Option<Self>, ArtifactError> {
+        let (mut to, mut turns, mut next_seq) = (None, Vec::new(), 0);
+        let mut lines = launch.conversation()?;
+        while let Some(stretch) = lines.next()? {
+            let Some(Line::Event(event)) = stretch.line else { continue };
+            next_seq = event.seq.saturating_add(1);
+            match event.payload {
+                Payload::Conversation { .. } => return Ok(None),
+                Payload::TurnOpened { turn, .. } => turns.push((turn.started_at, turn.id)),
+                Payload::LaunchEnded { .. } => to = Some(event.ts),
+                _ => {}
+            }
+        }
+        let is_whole = lines.tail().is_none();
+        let from = launch.header().started_at;
+        Ok(to.filter(|_| is_whole).map(|to| Self { from, to, turns, next_seq }))
+    }
+
+    fn holds(&self, at: Timestamp) -> bool {
+        self.from <= at && at <= self.to
     }
 }
 
@@ -61,6 +106,8 @@ struct SourceEvents {
     default_at: Timestamp,
     sources: VecDeque<Vec<SourceEntry>>,
     current: Option<Current>,
+    /// What the launch tells of itself, if it was recorded.
+    own: Option<OwnLines>,
     turns: u32,
     seq: u64,
     /// Lines that are not handed out yet.
@@ -96,6 +143,7 @@ impl SourceEvents {
             default_at: launch.header().started_at,
             sources,
             current: None,
+            own: None,
             turns: 0,
             seq: 0,
             lines: Vec::new(),
@@ -159,42 +207,48 @@ impl SourceEvents {
         if !current.is_ours {
             return;
         }
-        let turn = |turns: u32| (turns > 0).then(|| TurnId::of_import(self.launch, turns));
-        let raw = |span: trace_model::span::ByteSpan| {
-            Some(RawSpan { stream: OutputStream::Stdout, offset: span.start(), len: span.len() })
+        let at = match &observation {
+            Observation::Input { at, .. } | Observation::Result { at, .. } => *at,
+            Observation::Event(observed) => observed.at,
+            Observation::Usage(report) => report.observed_at,
+            _ => None,
         };
-        let (at, agent, raw, payload) = match observation {
-            Observation::Receipt(receipt) => (None, Agent::Main, None, Payload::Receipt(receipt)),
-            Observation::Input { text, at, span } => {
-                self.turns += 1;
+        current.at = at.unwrap_or(current.at);
+        if self.own.as_ref().is_some_and(|own| !own.holds(current.at)) {
+            return;
+        }
+        self.turns += u32::from(matches!(observation, Observation::Input { .. }));
+        let turn_id = match &self.own {
+            Some(own) => turn_at(&own.turns, Some(current.at)),
+            None => (self.turns > 0).then(|| TurnId::of_import(self.launch, self.turns)),
+        };
+        // Of a recorded launch, the raw output is another one.
+        let is_raw = self.own.is_none();
+        let raw = |span: trace_model::span::ByteSpan| {
+            is_raw.then(|| RawSpan { stream: OutputStream::Stdout, offset: span.start(), len: span.len() })
+        };
+        let (agent, raw, payload) = match observation {
+            Observation::Receipt(receipt) => (Agent::Main, None, Payload::Receipt(receipt)),
+            Observation::Input { text, span, .. } => {
                 let op = if self.turns == 1 { InputOp::Initial } else { InputOp::Message };
-                let payload = Payload::UserInput { op, text: text.unwrap_or_default() };
-                (at, Agent::Main, raw(span), payload)
+                (Agent::Main, raw(span), Payload::UserInput { op, text: text.unwrap_or_default() })
             }
             Observation::Event(observed) => {
                 let payload = Payload::Conversation { event: observed.event };
-                (observed.at, observed.agent, observed.span.and_then(raw), payload)
+                (observed.agent, observed.span.and_then(raw), payload)
             }
             Observation::Usage(report) => {
-                let (at, agent) = (report.observed_at, report.agent.clone());
-                let record = UsageRecord { launch_id: self.launch, turn_id: turn(self.turns), report };
-                (at, agent, None, Payload::UsageRecord { record })
+                let agent = report.agent.clone();
+                let record = UsageRecord { launch_id: self.launch, turn_id, report };
+                (agent, None, Payload::UsageRecord { record })
             }
-            Observation::Result { status, cost_usd, duration_secs, at, span } => {
-                (at, Agent::Main, raw(span), Payload::Result { status, cost_usd, duration_secs })
+            Observation::Result { status, cost_usd, duration_secs, span, .. } => {
+                (Agent::Main, raw(span), Payload::Result { status, cost_usd, duration_secs })
             }
             _ => return,
         };
-        current.at = at.unwrap_or(current.at);
-        let event = Event {
-            schema_version: SCHEMA_VERSION,
-            seq: self.seq,
-            ts: current.at,
-            turn_id: turn(self.turns),
-            agent,
-            raw,
-            payload,
-        };
+        let event =
+            Event { schema_version: SCHEMA_VERSION, seq: self.seq, ts: current.at, turn_id, agent, raw, payload };
         self.seq += 1;
         codec::encode(&event, &mut self.lines);
     }

@@ -31,9 +31,9 @@ use trace_capture::{
 use trace_model::{
     control::Control,
     id::{ControlRunId, LaunchId, RunId},
-    ledger::Ledger,
+    ledger::{Ledger, LedgerError},
     totals::Totals,
-    words::Provider,
+    words::{CaptureStatus, Provider},
 };
 
 use self::summary::{Indexed, RecordedLaunch};
@@ -196,20 +196,31 @@ fn record(
         Rows::Kept if status.index_pending => Indexed::Later,
         Rows::Kept => Indexed::Now,
     };
+    let mut brought = None;
     if indexed == Indexed::Now {
         // Recorders inside of the agent may have had no ledger while this one was open.
         app.bring_in_deferred(&store);
-        if let Some(totals) = bring_in_session(&report.session_file, launch.id(), &store, app) {
-            report.totals = Some(totals);
-        }
+        brought = bring_in_session(&report.session_file, launch.id(), &store, app);
+    }
+    if let Some(brought) = &brought {
+        report.totals = Some(brought.totals);
     }
     let is_there = is_there(home.root(), launch.capture());
-    Ok((report, RecordedLaunch { id: launch.id(), run_id: launch.capture().run_id(), status, indexed, is_there }))
+    let (id, run_id) = (launch.id(), launch.capture().run_id());
+    Ok((
+        report,
+        RecordedLaunch { id, run_id, status, indexed, is_there, brought: brought.map(|brought| brought.status) },
+    ))
 }
 
-/// Brings what the agent wrote in its session file to the launch, or says why not. Returns what the launch adds up to
-/// then.
-fn bring_in_session(file: &SessionFile, launch: LaunchId, store: &Store, app: &App) -> Option<Totals> {
+/// What is known of a launch once the agent's session file was brought to it.
+struct Brought {
+    totals: Totals,
+    status: CaptureStatus,
+}
+
+/// Brings what the agent wrote in its session file to the launch, or says why not.
+fn bring_in_session(file: &SessionFile, launch: LaunchId, store: &Store, app: &App) -> Option<Brought> {
     let no_usage = "the output tells no usage, and";
     let sessions = |count: u64| figures::counted(count, "session");
     let from = match file {
@@ -249,8 +260,12 @@ fn bring_in_session(file: &SessionFile, launch: LaunchId, store: &Store, app: &A
             }
         }
     }
-    let usage = store.ledger.usage(launch).block_on().ok()?;
-    Some(Totals::of(&usage))
+    let read = async {
+        let usage = store.ledger.usage(launch).await?;
+        let status = store.ledger.launch(launch).await?.capture.columns().0;
+        Ok::<_, LedgerError>(Brought { totals: Totals::of(&usage), status })
+    };
+    read.block_on().ok()
 }
 
 /// Says where a launch under control did not take over a reservation: whoever reserved one would look for it in vain.

@@ -46,7 +46,7 @@ fn what_cannot_be_read_keeps_nothing_else_from_being_imported() {
     world.write("noise.jsonl", [0xFF_u8; 100]);
     fs::create_dir(world.files().join("folder.jsonl")).unwrap();
     let closed = world.write("closed.jsonl", prompt("s2", 0, "one"));
-    fs::set_permissions(&closed, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
     std::os::unix::fs::symlink("nowhere", world.files().join("dangling.jsonl")).unwrap();
     world.write("bad.jsonl.zst", "no zstd");
     let report = world.import(Keep::Copies);
@@ -63,7 +63,7 @@ fn a_named_file_that_is_no_session_is_a_failure_and_one_of_a_folder_is_not() {
     let report = world.import(Keep::Copies);
     assert_eq!((report.files.foreign, report.files.failed), (1, 0));
     let world = World::new();
-    let report = world.import_paths(Keep::Copies, &[path.clone()]);
+    let report = world.import_paths(Keep::Copies, std::slice::from_ref(&path));
     assert_eq!((report.files.failed, kinds(&report)), (1, vec!["not_recognised"]));
     let report = world.import_paths(Keep::Copies, &[world.files().join("nothing")]);
     assert_eq!((report.files.failed, kinds(&report)), (1, vec!["unreadable"]));

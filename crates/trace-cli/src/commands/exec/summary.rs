@@ -1,10 +1,7 @@
 //! What is said when the agent has ended: one line, or one document.
 
 use serde::Serialize;
-use trace_capture::{
-    CaptureReport, Recorded,
-    intake::exec::{ExecReport, SessionFile},
-};
+use trace_capture::{CaptureReport, Recorded, intake::exec::ExecReport};
 use trace_model::{
     id::{LaunchId, RunId},
     totals::Totals,
@@ -32,6 +29,8 @@ pub(super) struct RecordedLaunch {
     pub(super) indexed: Indexed,
     /// Its files are where they were made.
     pub(super) is_there: bool,
+    /// How much of it is on record with the agent's session file, where that was brought to it.
+    pub(super) brought: Option<CaptureStatus>,
 }
 
 impl RecordedLaunch {
@@ -40,7 +39,7 @@ impl RecordedLaunch {
         match recorded {
             _ if self.status.trouble.is_some() || !self.is_there => CaptureStatus::Partial,
             Recorded::Conversation => CaptureStatus::Complete,
-            Recorded::PromptOnly => CaptureStatus::PromptOnly,
+            Recorded::PromptOnly => self.brought.unwrap_or(CaptureStatus::PromptOnly),
         }
     }
 }
@@ -92,13 +91,12 @@ pub(super) fn line(report: &ExecReport, recorded: &RecordedLaunch) -> String {
         totals.as_ref().and_then(|totals| totals.cost_usd).map(|cost| figures::money(Some(cost))),
         (report.recorded == Recorded::PromptOnly).then(|| match status.yielded_to {
             Some(owner) => format!("its session is recorded by {}", owner.short()),
-            None if matches!(report.session_file, SessionFile::Found { .. }) => {
-                "counted by its session file".to_owned()
-            }
+            None if recorded.brought.is_some() => "counted by its session file".to_owned(),
             None => "no known stream in its output".to_owned(),
         }),
         status.trouble.as_ref().map(|trouble| format!("recorded in part: {trouble}")),
-        report.first_note.as_ref().map(|note| {
+        // An output that is no stream is not read as one, where the session file tells what there is to know.
+        report.first_note.as_ref().filter(|_| recorded.brought.is_none()).map(|note| {
             let notes = figures::counted(report.notes, "note");
             format!("{notes} on the output, the first at byte {}: {}", note.offset, note.kind)
         }),

@@ -187,6 +187,15 @@ pub(crate) fn assert_counted(bench: &Bench, session: &str, prompt: u64, output: 
     let turn = &shown["turns"][0];
     let of_turn = (&turn["provider_total_input_tokens"], &turn["provider_output_tokens"]);
     assert_eq!(of_turn, (&json!(prompt), &json!(output)), "the usage is of the turn");
+    assert_eq!(shown["launch"]["capture_status"], "complete", "a copy of the exchange is kept: {shown}");
+    assert!(shown["launch"]["model"].is_string(), "{shown}");
+    let turns: Vec<&Value> = shown["turns"].as_array().unwrap().iter().map(|turn| &turn["id"]).collect();
+    // The exchange is read from that copy, behind the launch's own events.
+    let events = bench.trace().args(["show", "latest", "--events", "--jsonl"]).output().unwrap();
+    let events: Vec<Value> = stdout(&events).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let said = events.iter().filter(|event| event["payload"]["type"] == "user_input");
+    assert!(said.clone().count() > 0 && said.clone().all(|event| event["turn_id"] == *turns[0]), "{events:?}");
+    assert!(events.iter().enumerate().all(|(place, event)| event["seq"] == place), "{events:?}");
     shown
 }
 
