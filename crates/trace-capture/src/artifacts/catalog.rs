@@ -8,13 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Serialize, de::DeserializeOwned};
 use trace_model::context::Sha256Hex;
 
-use super::{
-    effects::FileHandle,
-    error::ArtifactError,
-    home::Home,
-    launch_files::write_line,
-    lease,
-};
+use super::{effects::FileHandle, error::ArtifactError, home::Home, launch_files::write_line, lease};
 
 const SOURCES: &str = "sources";
 const CATALOG: &str = "sources/catalog.jsonl";

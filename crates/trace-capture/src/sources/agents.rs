@@ -45,7 +45,9 @@ pub fn agents(home: &Home, launch: &LaunchDir, provider: &Provider) -> Result<Ve
         }
     }
     let mut agents: Vec<AgentSeen> = agents.into_values().collect();
-    agents.sort_by(|one, other| (one.at.is_none(), one.at, &one.agent).cmp(&(other.at.is_none(), other.at, &other.agent)));
+    agents.sort_by(|one, other| {
+        (one.at.is_none(), one.at, &one.agent).cmp(&(other.at.is_none(), other.at, &other.agent))
+    });
     Ok(agents)
 }
 

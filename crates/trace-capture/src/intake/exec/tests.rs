@@ -97,7 +97,8 @@ fn an_agent_whose_output_finds_no_place_is_partial_and_on_record() {
     let stderr = File::options().write(true).open("/dev/null").unwrap();
     let command = AgentCommand { program: "echo".into(), arguments: vec!["hello".into()] };
     let outputs = Outputs::judge(full.as_fd(), stderr.as_fd()).unwrap();
-    let report = Exec { command, input: AgentInput::Bytes(Vec::new()), outputs, provider: None, lookup: None }.run(Some(&launch));
+    let report = Exec { command, input: AgentInput::Bytes(Vec::new()), outputs, provider: None, lookup: None }
+        .run(Some(&launch));
     assert_eq!(report.unwrap().broken.len(), 1);
     let CaptureState::Partial { reason } = bench.captured(&launch) else { panic!("it is not partial") };
     assert!(reason.starts_with("the agent's stdout was closed before its end: No space"), "{reason}");

@@ -119,7 +119,8 @@ impl Reading {
                     source.seek(SeekFrom::Start(offset))?;
                     let facts = Facts::going_on(position.sessions);
                     let same = Some(source.try_clone()?);
-                    let start = Start { format: position.format, reader, facts, from: From::Offset(offset), file: same };
+                    let start =
+                        Start { format: position.format, reader, facts, from: From::Offset(offset), file: same };
                     return Self::go(home, file, keep, start, &mut source, at_once, told).map(Some);
                 }
                 None if known.is_some() => from = From::Anew,
@@ -202,7 +203,8 @@ impl Begun {
         let Start { format, reader, facts, from, file: _ } = start;
         let SourceFile { name, stamp, .. } = file;
         let piece = keep.then(|| home.keep_piece(&name)).transpose()?;
-        let reading = Reading { name, stamp, format, facts, from, position: None, piece, is_kept: keep, bytes: 0, is_cut: false };
+        let reading =
+            Reading { name, stamp, format, facts, from, position: None, piece, is_kept: keep, bytes: 0, is_cut: false };
         Ok(Self { reading, reader, seen: Vec::new() })
     }
 

@@ -80,7 +80,10 @@ fn a_compressed_rollout_is_read() {
     ]
     .join("\n");
     let packed = zstd::encode_all(text.as_bytes(), 3).unwrap();
-    world.write("sessions/2026/03/02/rollout-2026-03-02T09-00-00-019e0000-0000-7000-8000-000000000001.jsonl.zst", packed);
+    world.write(
+        "sessions/2026/03/02/rollout-2026-03-02T09-00-00-019e0000-0000-7000-8000-000000000001.jsonl.zst",
+        packed,
+    );
     world.import(Keep::Copies);
     let totals = world.totals();
     assert_eq!((totals.input_tokens, totals.cache_read_tokens, totals.output_tokens), (Some(200), Some(800), Some(50)));

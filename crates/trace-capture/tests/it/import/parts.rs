@@ -43,7 +43,10 @@ fn a_session_that_is_brought_in_in_parts_is_that_of_the_whole() {
             let parts = World::new();
             write(&parts);
             let in_parts = import_at_once(&parts, keep, records_at_once);
-            assert_eq!((in_parts.sessions, in_parts.files, in_parts.bytes), (report.sessions, report.files, report.bytes));
+            assert_eq!(
+                (in_parts.sessions, in_parts.files, in_parts.bytes),
+                (report.sessions, report.files, report.bytes)
+            );
             assert_eq!(kinds(&in_parts), kinds(&report));
             assert_eq!(parts.rows(), rows, "{keep:?}, {records_at_once} at once");
             assert_eq!(parts.reindexed(), rows, "{keep:?}, {records_at_once} at once");

@@ -137,7 +137,8 @@ pub(crate) fn of_agent(line: &str, agent: &str) -> String {
 
 /// Tells whether a file with this name is anywhere below the folder.
 pub(crate) fn holds(folder: &Path, name: &str) -> bool {
-    fs::read_dir(folder).unwrap().flatten().any(|entry| {
-        entry.file_name() == name || entry.file_type().unwrap().is_dir() && holds(&entry.path(), name)
-    })
+    fs::read_dir(folder)
+        .unwrap()
+        .flatten()
+        .any(|entry| entry.file_name() == name || entry.file_type().unwrap().is_dir() && holds(&entry.path(), name))
 }
