@@ -59,8 +59,10 @@ pub(crate) fn run(args: &ImportArgs, app: &mut App) -> anyhow::Result<ExitCode> 
         import(&store.home, &*store.ledger, &request, &mut |progress| bar.set(progress.done, progress.total))
             .block_on();
     bar.end();
-    let report = imported.advise(|| "run it again: what was imported so far is not read again".to_owned())?;
+    let mut report = imported.advise(|| "run it again: what was imported so far is not read again".to_owned())?;
     let notes = if args.report { all_notes(&report, &store)? } else { report.notes.clone() };
+    // Where those of earlier imports are listed, they are counted.
+    report.note_count = report.note_count.max(u64::try_from(notes.len()).unwrap_or(u64::MAX));
     if args.format.json {
         app.output.json(&document(&report, &notes, totals(&report, &store)?))?;
     } else {
