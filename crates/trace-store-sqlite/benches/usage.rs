@@ -1,14 +1,10 @@
 //! What an import costs the ledger, and what it costs to ask it for usage, at the size of a year of work: 95,000 records
 //! of 600 launches, one of which has 36,000.
 //!
-//! Prints one JSON object a line, as `store` does. The times of writes are those of the process's CPU, so that a disk that
-//! is slow to sync changes nothing. The floor is a database of usage records alone.
+//! Prints one JSON object a line, as `store` does. Times are those of the process's CPU, so that neither a disk that is
+//! slow to sync nor whoever else works on this machine changes much. The floor is a database of usage records alone.
 
-use std::{
-    collections::BTreeMap,
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use pollster::block_on;
 use rusqlite::{Connection, TransactionBehavior, params};
@@ -31,7 +27,7 @@ const LARGE: u32 = 36_000;
 const SMALL: u32 = 99;
 /// Every so many requests there is a new turn.
 const REQUESTS_OF_A_TURN: u32 = 20;
-const ROUNDS: u32 = 20;
+const ROUNDS: usize = 20;
 
 fn main() {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
@@ -48,7 +44,7 @@ fn main() {
     for rows in &launches[..2] {
         let read = median(|| drop(block_on(ledger.usage(rows.launch.header.id)).expect("usage can be read")));
         let name = format!("usage of a launch with {} records", rows.usage.len());
-        print(&name, millis(read), "ms", &Value::Null, "");
+        print(&name, millis(read), "ms of CPU", &Value::Null, "");
     }
 }
 
@@ -86,7 +82,7 @@ fn saving(ledger: &SqliteLedger, plain: &mut Plain, costs: &[CostEntry]) {
     let name = "save_costs of all records";
     print(name, ratio(floor, save), "x plain updates", &json!({ "min": 0.2 }), &took(save));
     let read = || drop(block_on(ledger.uncosted(&version(), 1)).expect("they can be read"));
-    print("uncosted, where all costs are known", millis(median(read)), "ms", &Value::Null, "");
+    print("uncosted, where all costs are known", millis(median(read)), "ms of CPU", &Value::Null, "");
 }
 
 /// Measures what all usage, and that of one session, adds up to.
@@ -99,9 +95,9 @@ fn cells(ledger: &SqliteLedger, plain: &Plain) {
     print("usage_cells, for the first time", ratio(floor, first), "x a plain sum", &Value::Null, &note);
     let again = median(|| drop(block_on(ledger.usage_cells(&query)).expect("usage adds up")));
     print("usage_cells, again", ratio(floor, again), "x a plain sum", &json!({ "min": 2.0 }), &took(again));
-    print("usage_cells, again", millis(again), "ms", &json!({ "max": 30.0 }), "");
+    print("usage_cells, again", millis(again), "ms of CPU", &json!({ "max": 30.0 }), "");
     let one = median(|| drop(block_on(ledger.usage_cells(&of_session(7))).expect("usage adds up")));
-    print("usage_cells of a session with 99 records", millis(one), "ms", &Value::Null, "");
+    print("usage_cells of a session with 99 records", millis(one), "ms of CPU", &Value::Null, "");
 }
 
 /// Measures what it costs that the large session goes on while somebody looks at what it adds up to.
@@ -113,17 +109,14 @@ fn growth(ledger: &SqliteLedger, large: &LaunchRows) {
     });
     let look = || drop(block_on(ledger.usage_cells(&of_session(0))).expect("usage adds up"));
     look();
-    let still = median(look);
-    let mut applies = Vec::new();
-    let moved = median_of((0..ROUNDS).map(|_| {
-        let rows = grow.next().expect("it has no end");
-        applies.push(cpu(|| block_on(ledger.apply(&rows)).expect("the record is new")));
-        let start = Instant::now();
-        look();
-        start.elapsed()
-    }));
-    let apply = median_of(applies.into_iter());
-    print("apply of one record more to a launch with 36,000", millis(apply), "ms of CPU", &Value::Null, "");
+    let (mut rests, mut writes, mut moves) = (Vec::new(), Vec::new(), Vec::new());
+    for rows in grow.by_ref().take(ROUNDS) {
+        rests.push(cpu(look));
+        writes.push(cpu(|| block_on(ledger.apply(&rows)).expect("the record is new")));
+        moves.push(cpu(look));
+    }
+    let [still, one_more, moved] = [rests, writes, moves].map(|times| median_of(times.into_iter()));
+    print("apply of one record more to a launch with 36,000", millis(one_more), "ms of CPU", &Value::Null, "");
     let name = "usage_cells of that session after it";
     print(name, ratio(moved, still), "x of one that rests", &json!({ "max": 2.0 }), &took(moved));
 }
@@ -273,11 +266,7 @@ fn cpu(work: impl FnOnce()) -> Duration {
 }
 
 fn median(mut work: impl FnMut()) -> Duration {
-    median_of((0..ROUNDS).map(|_| {
-        let start = Instant::now();
-        work();
-        start.elapsed()
-    }))
+    median_of((0..ROUNDS).map(|_| cpu(&mut work)))
 }
 
 fn median_of(times: impl Iterator<Item = Duration>) -> Duration {
