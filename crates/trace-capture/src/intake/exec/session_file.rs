@@ -5,6 +5,7 @@
 //! be meant, none is taken.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File},
     io::Read,
     path::{Path, PathBuf},
@@ -63,6 +64,8 @@ pub enum SessionFile {
 struct Candidate {
     path: PathBuf,
     session: String,
+    /// The session that started it.
+    parent: Option<String>,
     /// Whether it began while the agent ran, and did not only go on.
     is_new: bool,
     is_store: bool,
@@ -88,6 +91,11 @@ impl SessionLookup {
         if candidates.iter().any(|candidate| candidate.is_new) {
             candidates.retain(|candidate| candidate.is_new);
         }
+        // What a session starts is of that session, and none that it could be mistaken for.
+        let sessions: BTreeSet<String> = candidates.iter().map(|candidate| candidate.session.clone()).collect();
+        let is_started =
+            |candidate: &Candidate| candidate.parent.as_ref().is_some_and(|parent| sessions.contains(parent));
+        candidates.retain(|candidate| !is_started(candidate));
         match candidates.len() {
             0 => SessionFile::None { looked_at },
             1 => candidates.pop().map_or(SessionFile::None { looked_at }, |only| SessionFile::Found {
@@ -142,9 +150,11 @@ impl SessionLookup {
         let is_ours = folder == self.folder || fs::canonicalize(folder).ok()? == fs::canonicalize(&self.folder).ok()?;
         let is_new = session.first_at.is_some_and(|at| at.as_micros() >= since.as_micros() - TOLERANCE_MICROS);
         let id = session.seen.id.clone();
+        let parent = session.seen.parent.clone().filter(|parent| *parent != id);
         (is_ours && !id.is_empty()).then(|| Candidate {
             path: path.to_path_buf(),
             session: id,
+            parent,
             is_new,
             is_store: false,
         })

@@ -86,11 +86,15 @@ pub(crate) fn claude_session(moment: &Moment, id: &str, folder: &Path) {
 const THREAD: &str = "019e0000-0000-7000-8000-000000000001";
 
 fn codex_session(moment: &Moment) {
+    codex_thread(moment, THREAD, &json!("exec"));
+}
+
+fn codex_thread(moment: &Moment, thread: &str, source: &Value) {
     let total = json!({"input_tokens": 1000, "cached_input_tokens": 800, "output_tokens": 50,
         "reasoning_output_tokens": 20, "total_tokens": 1050});
     let line = |kind: &str, payload: Value| json!({"timestamp": moment.now, "type": kind, "payload": payload});
-    let meta = json!({"id": THREAD, "cwd": moment.folder, "originator": "codex_exec", "cli_version": "0.100.0",
-        "source": "exec"});
+    let meta = json!({"id": thread, "cwd": moment.folder, "originator": "codex_exec", "cli_version": "0.100.0",
+        "source": source});
     let count = json!({"total_token_usage": total, "last_token_usage": total, "model_context_window": 272_000});
     let lines = [
         line("session_meta", meta),
@@ -98,7 +102,7 @@ fn codex_session(moment: &Moment) {
         line("event_msg", json!({"type": "user_message", "message": "hi"})),
         line("event_msg", json!({"type": "token_count", "info": count})),
     ];
-    moment.write(&format!(".codex/sessions/2026/12/01/rollout-2026-12-01T00-00-00-{THREAD}.jsonl"), &lines);
+    moment.write(&format!(".codex/sessions/2026/12/01/rollout-2026-12-01T00-00-00-{thread}.jsonl"), &lines);
 }
 
 fn gemini_message(moment: &Moment, kind: &str, more: Value) -> Value {
@@ -219,6 +223,20 @@ fn codex_without_json_is_counted_by_its_rollout() {
     let program = agent(&bench, "codex", codex_session);
     run(&bench, &program, &["exec", "hi"]);
     assert_counted(&bench, THREAD, 1000, 50);
+}
+
+#[test]
+fn a_thread_that_the_agents_own_started_is_not_mistaken_for_it() {
+    let bench = Bench::new();
+    let program = agent(&bench, "codex", |moment| {
+        codex_session(moment);
+        let spawned = json!({"subagent": {"thread_spawn": {"parent_thread_id": THREAD, "depth": 1}}});
+        codex_thread(moment, "019e0000-0000-7000-8000-000000000002", &spawned);
+    });
+    let said = stderr(&run(&bench, &program, &["exec", "hi"]));
+    assert!(said.contains("1,050 tokens, counted by its session file"), "{said}");
+    let launches = bench.launches();
+    assert_eq!(launches.len(), 2, "the other thread is a launch of its own: {launches:?}");
 }
 
 #[test]
