@@ -109,13 +109,13 @@ fn growth(ledger: &SqliteLedger, large: &LaunchRows) {
     });
     let look = || drop(block_on(ledger.usage_cells(&of_session(0))).expect("usage adds up"));
     look();
-    let (mut rests, mut writes, mut moves) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut rests, mut writes, mut looks) = (Vec::new(), Vec::new(), Vec::new());
     for rows in grow.by_ref().take(ROUNDS) {
         rests.push(cpu(look));
         writes.push(cpu(|| block_on(ledger.apply(&rows)).expect("the record is new")));
-        moves.push(cpu(look));
+        looks.push(cpu(look));
     }
-    let [still, one_more, moved] = [rests, writes, moves].map(|times| median_of(times.into_iter()));
+    let [still, one_more, moved] = [rests, writes, looks].map(|times| median_of(times.into_iter()));
     print("apply of one record more to a launch with 36,000", millis(one_more), "ms of CPU", &Value::Null, "");
     let name = "usage_cells of that session after it";
     print(name, ratio(moved, still), "x of one that rests", &json!({ "max": 2.0 }), &took(moved));

@@ -150,7 +150,8 @@ impl Ledger for SqliteLedger {
     }
 
     async fn replace_launches(&self, launches: Vec<LaunchRows>) -> Result<(), LedgerError> {
-        let write = move |open: &Transaction<'_>| launches.iter().try_for_each(|rows| write::replace_launch(open, rows));
+        let write =
+            move |open: &Transaction<'_>| launches.iter().try_for_each(|rows| write::replace_launch(open, rows));
         self.worker.run(move |store| store.write("replace launches", write)).await
     }
 
