@@ -5,7 +5,7 @@ use std::{
     rc::Rc,
 };
 
-use rusqlite::{Params, Row, ToSql, Transaction, params, types::Value, vtab::array::Array};
+use rusqlite::{CachedStatement, Params, Row, ToSql, Transaction, params, types::Value, vtab::array::Array};
 use trace_model::{
     Entity,
     context::{Asset, Decision},
@@ -203,15 +203,23 @@ pub(crate) fn replays(transaction: &Transaction<'_>) -> Result<BTreeMap<LaunchId
     Ok(found.into_iter().collect())
 }
 
-/// Returns the record with what is known of its cost, if it is here.
-pub(crate) fn usage_record(
-    transaction: &Transaction<'_>,
-    launch: LaunchId,
-    key: &str,
-) -> Result<Option<Costed>, Cause> {
-    let sql = USAGE_RECORDS.select("WHERE launch_id = ?1 AND key = ?2");
-    let found = all(transaction, &sql, (launch.to_string(), key), rows::read_costed)?;
-    Ok(found.into_iter().next())
+/// The records of one launch, by key.
+pub(crate) struct RecordsOf<'t> {
+    launch: String,
+    select: CachedStatement<'t>,
+}
+
+impl<'t> RecordsOf<'t> {
+    pub(crate) fn new(transaction: &'t Transaction<'_>, launch: LaunchId) -> Result<Self, Cause> {
+        let sql = USAGE_RECORDS.select("WHERE launch_id = ?1 AND key = ?2");
+        Ok(Self { launch: launch.to_string(), select: transaction.prepare_cached(&sql)? })
+    }
+
+    /// Returns the record with what is known of its cost, if it is here.
+    pub(crate) fn get(&mut self, key: &str) -> Result<Option<Costed>, Cause> {
+        let mut rows = self.select.query((&self.launch, key))?;
+        rows.next()?.map(rows::read_costed).transpose()
+    }
 }
 
 /// Returns the usage records of the launch by their keys, with what is known of their costs.

@@ -181,10 +181,11 @@ fn change_usage(
 ) -> Result<(), Cause> {
     let mut delete = transaction.prepare_cached("DELETE FROM usage_records WHERE launch_id = ?1 AND key = ?2")?;
     let mut upsert = transaction.prepare_cached(USAGE_RECORDS.upsert)?;
+    let mut records = read::RecordsOf::new(transaction, launch)?;
     let mut turns = BTreeSet::new();
     let mut written = Vec::new();
     for (key, change) in changes {
-        let old = read::usage_record(transaction, launch, key)?;
+        let old = records.get(key)?;
         let new = match change {
             // A record that is as it was keeps what is known of its cost.
             UsageChange::Saved(record) if old.as_ref().is_some_and(|old| old.record == *record) => continue,

@@ -9,7 +9,7 @@ use std::{
 
 use trace_model::words::Provider;
 use trace_providers::{
-    Detail, Interpreter, Observation, SourceFormat, reader_for, recognise::recognise_source, resume_reader,
+    Detail, Interpreter, Observation, SourceFormat, reader_for, recognise::{SOURCE_HEAD, recognise_source}, resume_reader,
 };
 
 use super::known::{Known, Position, Prints, ReadPosition, Stamp};
@@ -18,8 +18,8 @@ use crate::{
     sources::{facts::Facts, gemini_place::GeminiPlace, reading},
 };
 
-/// How much of a file is looked at to tell what it is, in bytes.
-const LOOKED_AT: u64 = 1 << 20;
+/// How much of a file is looked at first to tell what it is, in bytes: nearly always enough.
+const FIRST_LOOK: usize = 64 << 10;
 
 /// A file that may be a source.
 #[derive(Debug, Clone)]
@@ -132,8 +132,18 @@ impl Reading {
         let mut input: Box<dyn Read> =
             if is_compressed { Box::new(zstd::Decoder::new(source)?) } else { Box::new(source) };
         let mut head = Vec::new();
-        (&mut input).take(LOOKED_AT).read_to_end(&mut head)?;
-        let Some(format) = recognise_source(&head) else { return Ok(None) };
+        let mut format = None;
+        for looked_at in [FIRST_LOOK, SOURCE_HEAD] {
+            let more = looked_at - head.len();
+            head.reserve_exact(more);
+            let read = (&mut input).take(u64::try_from(more).unwrap_or(u64::MAX)).read_to_end(&mut head)?;
+            format = recognise_source(&head);
+            // A line that the end cuts may tell more in what follows.
+            if read < more || (format.is_some() && head.contains(&b'\n')) {
+                break;
+            }
+        }
+        let Some(format) = format else { return Ok(None) };
         let Some(reader) = reader_for(format, Detail::Usage) else { return Ok(None) };
         let start = Start { format, reader, facts: Facts::default(), from, file: same };
         Self::go(home, file, keep, start, &mut head.chain(input), at_once, told).map(Some)
