@@ -11,7 +11,7 @@ use std::{
     process::ExitCode,
     sync::{Arc, mpsc},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use clap::Args;
@@ -48,17 +48,20 @@ const INPUT_LIMIT: Duration = Duration::from_millis(100);
 /// The most bytes that are read of it.
 const INPUT_BYTES: u64 = 1 << 20;
 
-/// How long it may take to bring in what the session's file says. What is left comes with the next look at the home.
-const REFRESH_LIMIT: Duration = Duration::from_millis(6);
+/// When the command stops to wait for what the session's file says, counted from the time that it knows the session.
+/// What is left comes with the next look at the home.
+const REFRESH_LIMIT: Duration = Duration::from_millis(9);
 
 /// How many of the last launches are looked at for one that worked in a folder within its repository.
 const LAST_LAUNCHES: u32 = 20;
 
 /// Prints the line. A status line has no place for an error, so there is none: what is not known is left out.
 pub(crate) fn run(app: &mut App) -> ExitCode {
-    let parts = match input(app) {
-        Input::Nothing => of_folder(app).unwrap_or_default(),
-        Input::Said(said) => of_session(&said, app),
+    let input = input(app);
+    let begun = Instant::now();
+    let parts = match input {
+        Input::Nothing => of_folder(app, begun).unwrap_or_default(),
+        Input::Said(said) => of_session(&said, app, begun),
         Input::Unreadable => Parts::default(),
     };
     // Nobody can be told that nobody reads it.
@@ -97,7 +100,7 @@ fn window_of(model: &str) -> Option<u64> {
 }
 
 /// Tells of the session that Claude Code names, and of no other one.
-fn of_session(said: &Said, app: &App) -> Parts {
+fn of_session(said: &Said, app: &App, begun: Instant) -> Parts {
     let id = said.model_id.as_deref();
     let window = id.and_then(window_of).or(said.window);
     // A share of another window tells nothing of this one.
@@ -107,7 +110,7 @@ fn of_session(said: &Said, app: &App) -> Parts {
     let store = app.open_store_as_it_is().ok().flatten();
     let stored = store.zip(said.session()).and_then(|(store, session)| {
         if let Some(path) = said.transcript.clone().filter(|path| path.is_file()) {
-            refresh(&store, ImportFrom::Paths(vec![path]));
+            refresh(&store, ImportFrom::Paths(vec![path]), begun);
         }
         stored::of_session(&store, session)
     });
@@ -115,12 +118,12 @@ fn of_session(said: &Said, app: &App) -> Parts {
 }
 
 /// Tells of the session of this folder that began last.
-fn of_folder(app: &App) -> Option<Parts> {
+fn of_folder(app: &App, begun: Instant) -> Option<Parts> {
     let folder = app.environment.current_dir.as_deref()?.to_str()?;
     let store = app.open_store_as_it_is().ok()??;
     let launch = last_of(&store, folder)?;
     if let Some(from) = source_of(&launch) {
-        refresh(&store, from);
+        refresh(&store, from, begun);
     }
     let usage = store.ledger.usage(launch.header.id).block_on().ok()?;
     let request = last_request(&usage);
@@ -167,7 +170,7 @@ fn last_request(usage: &[UsageRow]) -> Option<&UsageRow> {
 }
 
 /// Brings in what the session's own file says, while that is quick.
-fn refresh(store: &Store, from: ImportFrom) {
+fn refresh(store: &Store, from: ImportFrom, begun: Instant) {
     let keep = if store.home.settings().is_ok_and(|settings| settings.keep) { Keep::Copies } else { Keep::Index };
     let (home, shared) = (store.home.clone(), Arc::clone(&store.ledger));
     let (done, result) = mpsc::channel();
@@ -180,7 +183,7 @@ fn refresh(store: &Store, from: ImportFrom) {
     });
     if started.is_ok() {
         // The end of the process ends an import: it writes whole sessions or nothing.
-        let _ = result.recv_timeout(REFRESH_LIMIT);
+        let _ = result.recv_timeout(REFRESH_LIMIT.saturating_sub(begun.elapsed()));
     }
 }
 
