@@ -204,7 +204,13 @@ impl<'a> Run<'a> {
     /// Tells whether the ledger holds what the catalog says was imported. One that was deleted or changed for another
     /// holds none of it.
     async fn is_of_this_ledger(&self) -> Result<bool, LedgerError> {
-        let launches: Vec<LaunchId> = self.known.values().filter_map(|known| known.launches.first().copied()).collect();
+        // Of what is named, its own launches tell; of where agents keep their files, some of all.
+        let is_named = |known: &&Known| match &self.request.from {
+            ImportFrom::Paths(paths) => paths.iter().any(|path| Path::new(&known.path).starts_with(path)),
+            ImportFrom::Roots(_) | ImportFrom::Stored { .. } => true,
+        };
+        let named = self.known.values().filter(is_named);
+        let launches: Vec<LaunchId> = named.filter_map(|known| known.launches.first().copied()).collect();
         let step = (launches.len() / ASKED).max(1);
         for launch in launches.into_iter().step_by(step) {
             match self.ledger.launch(launch).await {
@@ -397,12 +403,13 @@ impl<'a> Run<'a> {
     fn take_unreadable(&mut self, name: &str, stamp: Option<Stamp>, reason: &str) {
         self.report.files.failed += 1;
         self.note(name, None, "unreadable", reason);
-        let known = match (self.known.remove(name), stamp) {
-            (Some(known), _) => known,
+        let known = match (self.known.get(name), stamp) {
+            (Some(known), _) if known.failure.as_deref() == Some(reason) => return,
+            (Some(known), _) => known.clone(),
             (None, Some(stamp)) => Known::foreign(name, stamp),
             (None, None) => return,
         };
-        self.known.insert(name.to_owned(), Known { failure: Some(reason.to_owned()), ..known });
+        self.know(Known { failure: Some(reason.to_owned()), ..known });
     }
 
     /// Notes that the file is no session, so that it is not read again while it stays as it is.
@@ -412,8 +419,11 @@ impl<'a> Run<'a> {
             ImportFrom::Paths(paths) => paths.contains(&file.path),
             ImportFrom::Roots(_) | ImportFrom::Stored { .. } => false,
         };
-        if is_named {
-            self.report.files.failed += 1;
+        // Where agents keep their sessions, lines that are none are odd; files of other kinds are there as well.
+        let is_of_agent = matches!(self.request.from, ImportFrom::Roots(_));
+        let is_odd = is_of_agent && file.stamp.bytes > 0 && file.path.extension().is_some_and(|ending| ending != "json");
+        self.report.files.failed += u64::from(is_named);
+        if is_named || is_odd {
             self.note(&file.name, None, "not_recognised", "it is no session of an agent that is known");
         }
         self.know(Known::foreign(&file.name, file.stamp));
@@ -434,7 +444,6 @@ impl<'a> Run<'a> {
         let names: Vec<String> =
             self.known.values().filter(|known| gone(known)).map(|known| known.path.clone()).collect();
         for name in names {
-            self.report.files.missing += 1;
             let Some(known) = self.known.get_mut(&name) else { continue };
             self.knows_more = true;
             known.is_missing = true;
@@ -443,6 +452,7 @@ impl<'a> Run<'a> {
                 self.known.remove(&name);
                 continue;
             }
+            self.report.files.missing += 1;
             self.note(&name, None, "source_missing", "the agent's file is gone; its session is kept");
             if !is_kept {
                 for launch in launches {

@@ -217,3 +217,20 @@ fn lines(finding: &Finding) -> Vec<String> {
     lines.extend(finding.next.as_ref().map(|next| format!("    {}", escape::line(next))));
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::advised;
+
+    #[test]
+    fn a_ledger_that_another_process_holds_is_to_be_waited_for() {
+        let busy = LedgerError::Busy { place: "ledger.db".to_owned() };
+        let error = advised(anyhow::Error::from(busy).context("could not open the ledger"), "look away".to_owned());
+        let finding = closed(&error);
+        assert!(finding.what.contains("ledger.db is held by another process"), "{}", finding.what);
+        assert_eq!(finding.next.as_deref(), Some("try again when the other process is done"));
+        let other = advised(anyhow::Error::msg("no such folder"), "set TRACE_HOME".to_owned());
+        assert_eq!(closed(&other).next.as_deref(), Some("set TRACE_HOME"));
+    }
+}

@@ -61,6 +61,24 @@ fn what_is_wrong_is_told_with_what_to_do() {
 }
 
 #[test]
+fn what_could_not_be_read_is_told_until_it_can_be() {
+    let bench = Bench::new();
+    let file = "person/.codex/sessions/rollout-1.jsonl.zst";
+    write(&bench, file, "no zstd");
+    assert_eq!(findings(&bench), [], "nobody read it");
+    for _time in 0..2 {
+        assert!(stderr(&run(&bench, &["ls"])).contains("1 file could not be read"));
+        let [(what, next)] = &findings(&bench)[..] else { panic!("{:?}", findings(&bench)) };
+        assert!(what.starts_with(&format!("FOLDER/{file} is not read: ")), "{what}");
+        assert!(next.contains("`trace import` tries again"), "{next}");
+    }
+    let rollout = fs::read(super::import::fixture("codex-hello/rollout.jsonl")).unwrap();
+    write(&bench, file, zstd::encode_all(&rollout[..], 3).unwrap());
+    document(&bench, 0, &["import", "--json"]);
+    assert_eq!(findings(&bench), []);
+}
+
+#[test]
 fn sessions_that_claude_code_deletes_soon_are_told() {
     let bench = Bench::new();
     write(&bench, FILE, session("s1", 30));
@@ -185,16 +203,5 @@ mod ledger {
         let (what, next) = only_finding(&bench);
         assert!(what.contains("schema version 99"), "{what}");
         assert!(next.starts_with("use a newer trace"), "{next}");
-    }
-
-    #[test]
-    fn one_that_another_process_holds_is_told() {
-        let (bench, ledger) = filled();
-        let writer = Connection::open(ledger).unwrap();
-        writer.pragma_update(None, "locking_mode", "exclusive").unwrap();
-        writer.execute_batch("BEGIN EXCLUSIVE").unwrap();
-        let (what, next) = only_finding(&bench);
-        assert!(what.contains("held by another process"), "{what}");
-        assert_eq!(next, "try again when the other process is done");
     }
 }

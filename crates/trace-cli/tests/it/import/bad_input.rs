@@ -158,6 +158,19 @@ fn a_look_goes_on_over_what_cannot_be_read_and_says_so() {
 }
 
 #[test]
+fn lines_where_an_agent_keeps_its_sessions_are_told_if_they_are_none() {
+    let bench = Bench::new();
+    write(&bench, "person/.claude/projects/p/s1.jsonl", session("s1", 10));
+    write(&bench, "person/.claude/projects/p/noise.jsonl", "\0".repeat(3 << 20));
+    write(&bench, "person/.claude/projects/p/empty.jsonl", "");
+    write(&bench, "person/.claude/projects/p/index.json", "{}");
+    let told = document(&bench, 0, &["import", "--json"]);
+    assert_eq!((&told["files"]["foreign"], &told["files"]["failed"]), (&json!(3), &json!(0)));
+    assert_eq!(notes(&told), [("noise.jsonl".to_owned(), None, "not_recognised".to_owned())]);
+    assert_eq!(document(&bench, 0, &["import", "--json"])["files"]["foreign"], 3);
+}
+
+#[test]
 fn a_link_to_a_folder_is_told_and_not_followed() {
     let bench = Bench::new();
     write(&bench, "files/a.jsonl", session("s1", 10));
