@@ -12,7 +12,10 @@ use trace_model::{
     usage::UsageRow,
 };
 
-use crate::SCHEMA_VERSION;
+use crate::{
+    SCHEMA_VERSION,
+    agents::{self, AgentFacts, AgentRow, AgentSteps},
+};
 
 /// A launch, its turns and its usage.
 #[derive(Debug, Clone, Serialize)]
@@ -25,6 +28,9 @@ pub struct LaunchReport {
     pub children: Vec<LaunchId>,
     /// Its turns, by ordinal.
     pub turns: Vec<TurnReport>,
+    /// Its agents, the main one first and each other one behind its parent; none where there is no subagent, and none
+    /// until what is known of them is [added](Self::with_agents).
+    pub agents: Vec<AgentRow>,
     /// Its usage records, by key.
     pub usage: Vec<UsageRow>,
     /// What its usage records add up to.
@@ -90,9 +96,16 @@ impl LaunchReport {
             launch,
             children,
             turns: turns.into_iter().map(|parts| TurnReport::new(parts, &usage)).collect(),
+            agents: Vec::new(),
             totals: Totals::of(&usage),
             usage,
         }
+    }
+
+    /// Adds its agents: what was told of them, and what their events and usage records add up to.
+    #[must_use]
+    pub fn with_agents(self, facts: Vec<AgentFacts>, steps: &AgentSteps) -> Self {
+        Self { agents: agents::rows(facts, steps, &self.usage), ..self }
     }
 }
 

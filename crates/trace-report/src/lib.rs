@@ -1,7 +1,7 @@
 //! Reports: rows of a ledger to the values that the command prints.
 //!
-//! One file is one view: [`launches`] lists launches, [`launch`] shows one with everything in it, [`run`] is the tree
-//! of the launches of a run, [`usage`] sums up what agents used, [`reservations`] lists what orchestrators reserved,
+//! One file is one view: [`launches`] lists launches, [`launch`] shows one with everything in it, [`agents`] is the
+//! tree of its agents, [`run`] that of the launches of a run, [`usage`] sums up what agents used, [`reservations`] lists what orchestrators reserved,
 //! [`context`] profiles what the agent was sent, [`content`] is that to the byte, [`attribution`] tells where the bytes
 //! of given prompts come from, and [`share`] splits a whole into shares that add up. Each view derives `Serialize`, and
 //! that is the JSON document of its command.
@@ -16,6 +16,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod agents;
 pub mod attribution;
 pub mod content;
 pub mod context;

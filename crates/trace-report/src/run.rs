@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 mod tests;
-mod tree;
+pub(crate) mod tree;
 
 use alloc::{collections::BTreeMap, vec::Vec};
 

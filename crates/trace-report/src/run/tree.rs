@@ -7,14 +7,14 @@ use core::iter;
 
 /// A node in the order of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Step {
-    pub(super) place: usize,
+pub(crate) struct Step {
+    pub(crate) place: usize,
     /// The number of nodes above it.
-    pub(super) depth: usize,
+    pub(crate) depth: usize,
 }
 
 /// Takes the parent from the first node of each circle, and returns those nodes. What is left are trees.
-pub(super) fn cut_circles(parents: &mut [Option<usize>]) -> BTreeSet<usize> {
+pub(crate) fn cut_circles(parents: &mut [Option<usize>]) -> BTreeSet<usize> {
     let mut cuts = BTreeSet::new();
     // From where each node was first walked over, on the way up.
     let mut walks = vec![None; parents.len()];
@@ -36,7 +36,7 @@ pub(super) fn cut_circles(parents: &mut [Option<usize>]) -> BTreeSet<usize> {
 }
 
 /// Returns the nodes of trees: each before its children, and those who have one parent in the order of the list.
-pub(super) fn preorder(parents: &[Option<usize>]) -> Vec<Step> {
+pub(crate) fn preorder(parents: &[Option<usize>]) -> Vec<Step> {
     let mut children = vec![Vec::new(); parents.len()];
     let mut roots = Vec::new();
     for (place, parent) in parents.iter().enumerate() {
