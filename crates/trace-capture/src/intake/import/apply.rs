@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use trace_model::{
-    context::Sha256Hex,
-    event::SCHEMA_VERSION,
     id::LaunchId,
     launch::{CaptureState, Launch, LaunchHeader},
     ledger::{Ledger, LedgerError},
@@ -14,20 +12,20 @@ use trace_model::{
     timestamp::Timestamp,
     words::Provider,
 };
-use trace_providers::SourceFormat;
 
 use super::{
     ImportError,
     known::{Known, KnownNote, Position},
+    listing::{Copy, Source},
     source::{From, Reading},
     waiting::Waiting,
 };
 use crate::{
-    artifacts::{ArtifactError, Home, KeptPiece, SourceEntry},
+    artifacts::{ArtifactError, Home, SourceEntry},
     reindex::{launch_rows, own_rows},
     sources::{
         beside::OnRecord,
-        facts::{NOTES_PER_SOURCE, SessionFacts},
+        facts::SessionFacts,
         listed,
         rows::{self, Setting},
     },
@@ -39,7 +37,7 @@ const SOURCE_REWRITTEN: &str = "source_rewritten: the agent's file is not what i
 
 /// Brings readings into launches.
 pub(super) struct Applier<'a> {
-    home: &'a Home,
+    pub(super) home: &'a Home,
     ledger: &'a dyn Ledger,
     waiting: &'a mut Waiting,
     is_over: bool,
@@ -62,22 +60,6 @@ struct Part {
     /// Which of the readings it is of.
     reading: usize,
     facts: SessionFacts,
-}
-
-/// A reading without its facts.
-struct Source {
-    name: String,
-    format: SourceFormat,
-    from: From,
-    default_at: Timestamp,
-    copy: Copy,
-}
-
-/// The copy of what was read.
-enum Copy {
-    None,
-    Draft(Box<KeptPiece>),
-    Placed { kept: ArtifactPath, bytes: u64, sha256: Sha256Hex },
 }
 
 impl<'a> Applier<'a> {
@@ -340,79 +322,6 @@ impl<'a> Applier<'a> {
             Err(error) => Err(error),
         }
     }
-
-    /// Adds a source to the list of a launch, puts its copy into place, and returns how complete the launch is then.
-    fn list(
-        &self,
-        dir: &ArtifactPath,
-        reading: usize,
-        session: &str,
-        sources: &mut [Source],
-        beside: &[ArtifactPath],
-    ) -> Result<CaptureState, ArtifactError> {
-        let source = &mut sources[reading];
-        let before = self.home.sources_of(dir)?;
-        let mut entries = before.clone();
-        if matches!(source.copy, Copy::Draft(_)) {
-            entries.retain(|old| old.path != source.name || old.kept.is_some());
-        }
-        let mut number = entries.iter().map(|entry| entry.source).max().unwrap_or(0).saturating_add(1);
-        let offset = match source.from {
-            From::Offset(offset) => offset,
-            From::Start | From::Anew => 0,
-        };
-        source.copy = match std::mem::replace(&mut source.copy, Copy::None) {
-            Copy::Draft(piece) => {
-                let (bytes, sha256) = piece.content();
-                let is_same = |old: &&SourceEntry| {
-                    let is_whole = old.bytes == Some(bytes) && old.sha256 == Some(sha256);
-                    old.path == source.name && old.offset == offset && is_whole
-                };
-                let same = before.iter().find(is_same).and_then(|old| Some((old.source, old.kept.clone()?)));
-                match same.filter(|(_, kept)| self.home.open_kept(kept, 0).is_ok()) {
-                    // It is kept already: what is known of the source was lost, or is of another ledger.
-                    Some((old, kept)) => {
-                        number = old;
-                        Copy::Placed { kept, bytes, sha256 }
-                    }
-                    None => Copy::Placed { kept: piece.finish(dir, number)?, bytes, sha256 },
-                }
-            }
-            copy => copy,
-        };
-        let mut entry = SourceEntry {
-            schema_version: SCHEMA_VERSION,
-            source: number,
-            path: source.name.clone(),
-            format: source.format,
-            session: session.to_owned(),
-            offset: 0,
-            bytes: None,
-            sha256: None,
-            kept: None,
-            beside: beside.to_vec(),
-        };
-        if let Copy::Placed { kept, bytes, sha256 } = &source.copy {
-            entry.offset = offset;
-            entry.bytes = Some(*bytes);
-            entry.sha256 = Some(*sha256);
-            entry.kept = Some(kept.clone());
-            // A copy of the whole stands instead of what was only indexed, or copied before it was known to grow.
-            let stands_instead =
-                |old: &SourceEntry| old.path == entry.path && (old.kept.is_none() || source.from == From::Start);
-            entries.retain(|old| !stands_instead(old));
-            entries.push(entry);
-        } else if !entries.iter().any(|old| old.path == entry.path) {
-            entries.push(entry);
-        }
-        for entry in &mut entries {
-            entry.beside = beside.to_vec();
-        }
-        if entries != before {
-            self.home.write_sources(dir, &entries)?;
-        }
-        Ok(rows::capture_of(entries.iter().all(|entry| entry.kept.is_some())))
-    }
 }
 
 /// Marks an imported launch whose source is gone and of which no copy is kept. One that was recorded is as complete as it
@@ -428,19 +337,4 @@ pub(super) async fn mark_missing(ledger: &dyn Ledger, id: LaunchId) -> Result<()
     }
     launch.capture = CaptureState::Partial { reason: SOURCE_MISSING.to_owned() };
     ledger.apply(&BoundaryRows::of_launch(LaunchChange::Extended(launch))).await
-}
-
-impl Position {
-    /// Adds what was noted about the part of the source before the offset.
-    fn behind(mut self, earlier: Option<Self>, offset: u64) -> Self {
-        let Some(earlier) = earlier else { return self };
-        let dropped = earlier.notes.iter().filter(|note| note.offset >= offset).count();
-        let mut notes: Vec<KnownNote> = earlier.notes.into_iter().filter(|note| note.offset < offset).collect();
-        notes.append(&mut self.notes);
-        notes.truncate(NOTES_PER_SOURCE);
-        self.notes = notes;
-        let dropped = u64::try_from(dropped).unwrap_or(u64::MAX);
-        self.note_count = self.note_count.saturating_add(earlier.note_count.saturating_sub(dropped));
-        self
-    }
 }

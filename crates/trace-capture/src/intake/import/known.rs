@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use trace_model::{context::Sha256Hex, id::LaunchId};
 use trace_providers::{Checkpoint, SourceFormat};
 
-use crate::sources::facts::SessionPosition;
+use crate::sources::facts::{NOTES_PER_SOURCE, SessionPosition};
 
 /// How much of a source's beginning, and of its end as it was read, is compared when it has grown, in bytes.
 const COMPARED: usize = 4096;
@@ -83,6 +83,21 @@ pub(super) struct Position {
     pub(super) read: Option<ReadPosition>,
     pub(super) notes: Vec<KnownNote>,
     pub(super) note_count: u64,
+}
+
+impl Position {
+    /// Adds what was noted about the part of the source before the offset.
+    pub(super) fn behind(mut self, earlier: Option<Self>, offset: u64) -> Self {
+        let Some(earlier) = earlier else { return self };
+        let dropped = earlier.notes.iter().filter(|note| note.offset >= offset).count();
+        let mut notes: Vec<KnownNote> = earlier.notes.into_iter().filter(|note| note.offset < offset).collect();
+        notes.append(&mut self.notes);
+        notes.truncate(NOTES_PER_SOURCE);
+        self.notes = notes;
+        let dropped = u64::try_from(dropped).unwrap_or(u64::MAX);
+        self.note_count = self.note_count.saturating_add(earlier.note_count.saturating_sub(dropped));
+        self
+    }
 }
 
 /// Where the reading of a source stands.
