@@ -22,7 +22,7 @@ pub struct AgentFacts {
     /// Which one.
     pub agent: Agent,
     /// Who started it.
-    pub parent: Agent,
+    pub parent: Option<Agent>,
     /// The tool call of the parent that it runs under.
     pub tool_call: Option<String>,
     /// What kind of agent the provider calls it.
@@ -140,7 +140,7 @@ pub fn rows(facts: Vec<AgentFacts>, steps: &AgentSteps, usage: &[UsageRow]) -> V
     let places: BTreeMap<Agent, usize> =
         subagents.iter().enumerate().map(|(place, (agent, _))| (agent.clone(), place)).collect();
     let mut parents: Vec<Option<usize>> =
-        subagents.iter().map(|(_, facts)| places.get(&facts.as_ref()?.parent).copied()).collect();
+        subagents.iter().map(|(_, facts)| places.get(facts.as_ref()?.parent.as_ref()?).copied()).collect();
     let cuts = tree::cut_circles(&mut parents);
 
     let mut of_agents: BTreeMap<&Agent, Vec<UsageRow>> = BTreeMap::new();
@@ -153,7 +153,7 @@ pub fn rows(facts: Vec<AgentFacts>, steps: &AgentSteps, usage: &[UsageRow]) -> V
     for tree::Step { place, depth } in tree::preorder(&parents) {
         let Some((agent, facts)) = subagents.get_mut(place) else { continue };
         let facts = facts.take();
-        let parent_place = match facts.as_ref().map(|facts| &facts.parent) {
+        let parent_place = match facts.as_ref().and_then(|facts| facts.parent.as_ref()) {
             None => ParentPlace::None,
             Some(_) if cuts.contains(&place) => ParentPlace::Circle,
             Some(Agent::Sub(_)) if depth == 0 => ParentPlace::Missing,
@@ -175,7 +175,7 @@ impl AgentRow {
         usage: &[UsageRow],
     ) -> Self {
         let counts = steps.0.get(&agent);
-        let parent = facts.as_ref().map(|facts| facts.parent.clone());
+        let parent = facts.as_ref().and_then(|facts| facts.parent.clone());
         let AgentFacts { tool_call, kind, prompt, began_at, .. } = facts.unwrap_or_default();
         Self {
             agent,

@@ -1,5 +1,6 @@
 //! `trace show`.
 
+mod agents;
 mod content;
 mod events;
 mod target;
@@ -10,6 +11,7 @@ use anyhow::Context;
 use clap::Args;
 use trace_model::{launch::Launch, words::OutputStream};
 
+pub(crate) use self::agents::AgentReport;
 use self::target::{Found, ShowTarget};
 use super::FormatArgs;
 use crate::{
@@ -22,7 +24,7 @@ use crate::{
 
 /// Show a launch with its turns and usage, or the launches of a run
 ///
-/// Of a launch, a tree of its turns: what each was sent and why, what it cost, and how it ended. Other views of the
+/// Of a launch, a tree of its turns: what each was sent and why, what it cost, and how it ended, and its agents. Other views of the
 /// same launch are its events, its exact prompts and the agent's own output. Of a run, the tree of its launches: which
 /// one started which, how each ended, and what it cost.
 #[derive(Debug, Args)]
@@ -32,6 +34,10 @@ pub(crate) struct ShowArgs {
     target: ShowTarget,
     #[command(flatten)]
     format: FormatArgs,
+    /// Show one subagent instead, called by four or more characters that its id begins or ends with: its prompt, its
+    /// steps and its usage; with --events or --jsonl, its events only
+    #[arg(long, value_name = "ID", conflicts_with_all = ["content", "raw"])]
+    agent: Option<String>,
     /// Show the recorded events instead, one a line
     #[arg(long, conflicts_with_all = ["content", "raw"])]
     events: bool,
@@ -58,6 +64,7 @@ impl ShowArgs {
     /// Returns the option that asks for another view of a launch, if one is given.
     fn view(&self) -> Option<&'static str> {
         let views = [
+            (self.agent.is_some(), "--agent"),
             (self.events, "--events"),
             (self.content, "--content"),
             (self.raw.is_some(), "--raw"),
@@ -92,11 +99,17 @@ pub(crate) fn run(args: &ShowArgs, app: &mut App) -> anyhow::Result<ExitCode> {
             (false, true) => events::Format::Document,
             (false, false) => events::Format::Text,
         };
-        events::run(app, &store, &found, format)?;
+        let agent = match &args.agent {
+            Some(name) => Some(agents::find(app, &store, &found, name)?.0),
+            None => None,
+        };
+        events::run(app, &store, &found, format, agent.as_ref())?;
     } else if args.content {
         return content::run(app, &store, found, args.format);
+    } else if let Some(name) = &args.agent {
+        agents::run(app, &store, &found, name, args.format)?;
     } else {
-        let report = store.report(found)?;
+        let report = agents::report(app, &store, found)?;
         if args.format.json {
             app.output.json(&report)?;
         } else {

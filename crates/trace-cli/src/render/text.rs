@@ -9,6 +9,7 @@ pub(crate) mod style;
 pub(crate) mod table;
 pub(crate) mod tree;
 
+pub(crate) mod agents;
 pub(crate) mod attribution;
 pub(crate) mod content;
 pub(crate) mod context;

@@ -16,7 +16,7 @@ fn sub(id: &str) -> Agent {
 }
 
 fn fact(agent: &str, parent: Agent) -> AgentFacts {
-    AgentFacts { agent: sub(agent), parent, ..AgentFacts::default() }
+    AgentFacts { agent: sub(agent), parent: Some(parent), ..AgentFacts::default() }
 }
 
 fn usage(number: usize, agent: Agent, output: Option<u64>) -> UsageRow {
@@ -67,7 +67,7 @@ fn agent() -> impl Strategy<Value = Agent> {
 proptest! {
     #[test]
     fn all_agents_together_used_what_the_launch_used(
-        facts in prop::collection::vec((agent(), agent()), 0..8),
+        facts in prop::collection::vec((agent(), prop::option::of(agent())), 0..8),
         spent in prop::collection::vec((agent(), prop::option::of(0..1_000_u64)), 0..20),
     ) {
         let usage: Vec<UsageRow> =

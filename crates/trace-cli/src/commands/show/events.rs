@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use trace_capture::artifacts::{SkipReason, Stretch};
-use trace_model::{codec::Line, launch::Launch};
+use trace_model::{codec::Line, event::Payload, launch::Launch, usage::Agent};
 
 use crate::{
     app::App,
@@ -22,8 +22,14 @@ pub(super) enum Format {
     Document,
 }
 
-/// Prints the events as they are read; what is no event is said on standard error.
-pub(super) fn run(app: &mut App, store: &Store, launch: &Launch, format: Format) -> anyhow::Result<()> {
+/// Prints the events as they are read, those of one agent only if it is given; what is no event is said on standard error.
+pub(super) fn run(
+    app: &mut App,
+    store: &Store,
+    launch: &Launch,
+    format: Format,
+    agent: Option<&Agent>,
+) -> anyhow::Result<()> {
     let mut conversation = store.conversation(launch)?;
     let mut ordinals = view::Ordinals::default();
     let mut first = true;
@@ -36,6 +42,9 @@ pub(super) fn run(app: &mut App, store: &Store, launch: &Launch, format: Format)
             app.messages.say("note", &skipped(&stretch, reason));
         }
         let Some(line) = &stretch.line else { continue };
+        if agent.is_some_and(|agent| !is_of(line, agent)) {
+            continue;
+        }
         match format {
             Format::Text => app.output.line(&text(line, &mut ordinals, app.width()))?,
             Format::Lines => app.output.recorded_json(stretch.bytes)?,
@@ -55,6 +64,17 @@ pub(super) fn run(app: &mut App, store: &Store, launch: &Launch, format: Format)
         app.messages.say("note", &format!("the last line, at byte {offset}, is torn after {len} bytes"));
     }
     Ok(())
+}
+
+/// Tells whether an event is one of the agent. Of an event of a newer writer, nobody knows.
+fn is_of(line: &Line, agent: &Agent) -> bool {
+    match line {
+        Line::Event(event) => match &event.payload {
+            Payload::UsageRecord { record } => record.report.agent == *agent,
+            _ => event.agent == *agent,
+        },
+        Line::Unknown(_) => false,
+    }
 }
 
 fn text(line: &Line, ordinals: &mut view::Ordinals, width: Option<u16>) -> String {

@@ -12,6 +12,7 @@ use trace_report::{
 };
 
 use super::{
+    agents,
     context::decision_counts,
     cut::cut,
     escape, figures,
@@ -31,6 +32,11 @@ pub(crate) fn lines(report: &LaunchReport, home: &Home, error: Option<&str>, wid
     if !of_no_turn.is_empty() {
         let mut node = Node::new("usage of no turn");
         node.push(Node::block(usage_table(&of_no_turn, under(width, 2))));
+        root.push(node);
+    }
+    if !report.agents.is_empty() {
+        let mut node = Node::new("agents");
+        node.push(Node::block(agents::tree(&report.agents, 0, under(width, 2))));
         root.push(node);
     }
     root.into_lines()
@@ -131,7 +137,9 @@ fn imported(launch: &Launch) -> String {
 
 fn source_line(source: &SourceEntry) -> String {
     match source.bytes {
-        Some(bytes) => format!("{}, {} kept from byte {}", source.path, figures::bytes(bytes), figures::count(source.offset)),
+        Some(bytes) => {
+            format!("{}, {} kept from byte {}", source.path, figures::bytes(bytes), figures::count(source.offset))
+        }
         None => source.path.clone(),
     }
 }

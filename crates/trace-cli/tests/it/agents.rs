@@ -1,0 +1,191 @@
+//! The subagents of a launch, as they are shown.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{
+    exec::bench::{Bench, stderr, stdout},
+    import::{document, fixture, print, run, write},
+};
+
+/// Returns a line of a transcript; what is given replaces what every line has.
+fn line(agent: Option<&str>, id: &str, more: &Value) -> String {
+    let mut line = json!({"sessionId": "s1", "uuid": id, "cwd": "/src/app", "version": "2.1.0",
+        "isSidechain": agent.is_some(), "timestamp": "2026-03-02T09:00:00.000Z"});
+    let fields = line.as_object_mut().unwrap();
+    fields.extend(agent.map(|agent| ("agentId".to_owned(), json!(agent))));
+    fields.extend(more.as_object().unwrap().clone());
+    format!("{line}\n")
+}
+
+/// Returns what an agent was asked, and its reply, which starts another one or none.
+fn asked(agent: Option<&str>, prompt: &str, output: u64, starts: Option<(&str, &str)>) -> String {
+    let name = agent.unwrap_or("main");
+    let usage = json!({"input_tokens": 10, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
+        "output_tokens": output});
+    let content = match starts {
+        Some((_, prompt)) => json!([{"type": "tool_use", "id": format!("toolu_{name}"), "name": "Task",
+            "input": {"description": "d", "prompt": prompt, "subagent_type": "explorer"}}]),
+        None => json!([{"type": "text", "text": format!("{name} is done")}]),
+    };
+    let message = json!({"id": format!("msg_{name}"), "type": "message", "role": "assistant",
+        "model": "claude-sonnet-4-5-20250929", "content": content, "stop_reason": "end_turn", "usage": usage});
+    let mut text = line(
+        agent,
+        &format!("u{name}"),
+        &json!({"type": "user", "parentUuid": null, "message": {"role": "user", "content": prompt}}),
+    );
+    text += &line(agent, &format!("a{name}"), &json!({"type": "assistant", "message": message}));
+    if let Some((child, _)) = starts {
+        let answer = json!([{"type": "tool_result", "tool_use_id": format!("toolu_{name}"), "content": "ok"}]);
+        let result = json!({"type": "user", "message": {"role": "user", "content": answer},
+            "toolUseResult": {"agentId": child, "status": "completed"}});
+        text += &line(agent, &format!("r{name}"), &result);
+    }
+    text
+}
+
+/// Brings in a session whose agents start each other: three below the main one.
+fn nested(bench: &Bench, options: &[&str]) {
+    let below = "projects/p/s1/subagents";
+    let main = asked(None, "do it", 1, Some(("aaaa1111", "look into it")));
+    let main = write(bench, "projects/p/s1.jsonl", main);
+    let first = asked(Some("aaaa1111"), "look into it", 2, Some(("bbbb2222", "look deeper\nand deeper")));
+    write(bench, &format!("{below}/agent-aaaa1111.jsonl"), first);
+    let second = asked(Some("bbbb2222"), "look deeper\nand deeper", 4, Some(("aaaa3333", "look deepest")));
+    write(bench, &format!("{below}/agent-bbbb2222.jsonl"), second);
+    write(bench, &format!("{below}/agent-aaaa3333.jsonl"), asked(Some("aaaa3333"), "look deepest", 8, None));
+    let arguments = [&["import", "--json"], options, &["projects"]].concat();
+    document(bench, 0, &arguments);
+    assert!(main.exists());
+}
+
+/// Returns agents with their parents and calls.
+fn tree(report: &Value) -> Vec<[Value; 4]> {
+    let agents = report["agents"].as_array().unwrap().iter();
+    agents.map(|row| ["agent", "depth", "parent", "tool_call"].map(|key| row[key].clone())).collect()
+}
+
+fn shown_at(bench: &Bench, columns: &str, arguments: &[&str]) -> String {
+    let output = bench.trace().args(arguments).env("COLUMNS", columns).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = super::import::without_paths(bench, &stdout(&output));
+    format!("{columns} columns\n{text}")
+}
+
+#[test]
+fn agents_stand_beneath_those_that_started_them_at_any_depth() {
+    let bench = Bench::new();
+    nested(&bench, &[]);
+    let shown = bench.show();
+    let expected = [
+        [json!("main"), json!(0), json!(null), json!(null)],
+        [json!("aaaa1111"), json!(1), json!("main"), json!("toolu_main")],
+        [json!("bbbb2222"), json!(2), json!("aaaa1111"), json!("toolu_aaaa1111")],
+        [json!("aaaa3333"), json!(3), json!("bbbb2222"), json!("toolu_bbbb2222")],
+    ];
+    assert_eq!(tree(&shown), expected);
+    let sum: u64 =
+        shown["agents"].as_array().unwrap().iter().map(|row| row["totals"]["total_tokens"].as_u64().unwrap()).sum();
+    assert_eq!(shown["totals"]["total_tokens"], sum);
+    assert_eq!(shown["agents"][2]["prompt"], "look deeper\nand deeper");
+    let both = ["80", "120"].map(|columns| shown_at(&bench, columns, &["show", "latest"]));
+    insta::assert_snapshot!("show_agents", both.join("\n"));
+}
+
+#[test]
+fn one_subagent_is_shown_with_its_prompt_steps_usage_and_children() {
+    let bench = Bench::new();
+    nested(&bench, &[]);
+    let one = document(&bench, 0, &["show", "latest", "--agent", "bbbb", "--json"]);
+    assert_eq!((&one["agent"], &one["tool_calls"]), (&json!("bbbb2222"), &json!(1)));
+    assert_eq!(one["models"][0]["totals"]["output_tokens"], 4);
+    assert_eq!(one["children"][0]["agent"], "aaaa3333");
+    assert!(one["events"].as_array().unwrap().iter().all(|event| event["agent"] == "bbbb2222"));
+    let both = ["80", "120"].map(|columns| shown_at(&bench, columns, &["show", "latest", "--agent", "2222"]));
+    insta::assert_snapshot!("show_agent", both.join("\n"));
+    let lines = print(&bench, 0, &["show", "latest", "--agent", "3333", "--jsonl"]);
+    assert!(lines.contains("aaaa3333 is done") && !lines.contains("bbbb2222"), "{lines}");
+}
+
+#[test]
+fn a_name_of_no_or_several_subagents_lists_them() {
+    let bench = Bench::new();
+    nested(&bench, &[]);
+    for (name, said) in [
+        ("aaaa", "names several subagents"),
+        ("cccc", "begins or ends so"),
+        ("bbb", "begins or ends so"),
+        ("main", "begins or ends so"),
+    ] {
+        let output = run(&bench, &["show", "latest", "--agent", name]);
+        let told = stderr(&output);
+        assert_ne!(output.status.code(), Some(0), "{name}");
+        assert!(told.contains(said) && told.contains("aaaa1111") && told.contains("aaaa3333"), "{name}: {told}");
+    }
+}
+
+#[test]
+fn what_is_only_indexed_is_read_where_the_agent_keeps_it_and_outlived_by_its_usage() {
+    let bench = Bench::new();
+    nested(&bench, &["--index-only"]);
+    let one = document(&bench, 0, &["show", "latest", "--agent", "bbbb2222", "--json"]);
+    assert_eq!((&one["prompt"], &one["parent"]), (&json!("look deeper\nand deeper"), &json!("aaaa1111")));
+    fs::remove_dir_all(bench.path("projects")).unwrap();
+    let output = run(&bench, &["show", "latest", "--agent", "bbbb2222", "--json"]);
+    assert!(output.status.success() && stderr(&output).contains("what the ledger knows"), "{}", stderr(&output));
+    let one: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&one["prompt"], &one["parent"], &one["tool_calls"]), (&json!(null), &json!(null), &json!(null)));
+    assert_eq!(one["totals"]["output_tokens"], 4);
+}
+
+#[test]
+fn a_recorded_stream_tells_of_its_subagent_as_far_as_it_shows_it() {
+    let bench = Bench::new();
+    fs::copy(fixture("claude-subagent/stream.jsonl"), bench.path("stream.jsonl")).unwrap();
+    let options = ["--provider", "claude"];
+    let output = bench.exec(&options, &["cat", "stream.jsonl"]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let shown = bench.show();
+    let agents = tree(&shown);
+    assert_eq!(agents[1], [json!("af99eb439b6d285ee"), json!(1), json!("main"), json!("toolu_1")]);
+    let truth: Value = serde_json::from_slice(&fs::read(fixture("claude-subagent/truth.json")).unwrap()).unwrap();
+    let all: u64 =
+        shown["agents"].as_array().unwrap().iter().map(|row| row["totals"]["total_tokens"].as_u64().unwrap()).sum();
+    assert_eq!(truth["all"]["total"], all);
+    // The stream shows one of its two replies, and that with a placeholder.
+    assert_eq!(shown["agents"][1]["totals"]["quality"], "lower_bound");
+    let one = document(&bench, 0, &["show", "latest", "--agent", "285ee", "--json"]);
+    assert_eq!(one["prompt"], "Say hello using the shell and report.");
+    assert_eq!((&one["kind"], &one["tool_calls"]), (&json!("general-purpose"), &json!(1)));
+}
+
+#[test]
+fn session_files_tell_each_agent_what_it_truly_used() {
+    let bench = Bench::new();
+    let of = |name: &str| fs::read(fixture(&format!("claude-subagent/{name}"))).unwrap();
+    let session = "f1e0ce7e-c11c-42fe-a18f-dc5f13542c13";
+    write(&bench, &format!("p/{session}.jsonl"), of("transcript.jsonl"));
+    let agent = "agent-af99eb439b6d285ee.jsonl";
+    write(&bench, &format!("p/{session}/subagents/{agent}"), of(agent));
+    document(&bench, 0, &["import", "--json", "p"]);
+    let truth: Value = serde_json::from_slice(&of("truth.json")).unwrap();
+    let shown = bench.show();
+    for (row, part) in [(0, "main"), (1, "subagents")] {
+        let totals = &shown["agents"][row]["totals"];
+        assert_eq!(totals["total_tokens"], truth[part]["total"], "{part}");
+        assert_eq!(totals["requests"], truth[part]["model_requests"], "{part}");
+    }
+}
+
+#[test]
+fn a_launch_without_subagents_says_so() {
+    let bench = Bench::new();
+    write(&bench, "s1.jsonl", super::import::lines::session("s1", 30));
+    document(&bench, 0, &["import", "--json", "s1.jsonl"]);
+    assert_eq!(bench.show()["agents"], json!([]));
+    let output = run(&bench, &["show", "latest", "--agent", "abcd"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("has no subagent"), "{}", stderr(&output));
+}
