@@ -3,6 +3,8 @@
 //! The layout of the cells is comfy-table's, and knows nothing of colours; what is coloured alone stands at the edges:
 //! a mark in front of a row, a bar behind it.
 
+use std::iter;
+
 use anstyle::Style;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row as Cells, Table as Layout, presets};
 use unicode_width::UnicodeWidthStr;
@@ -142,6 +144,8 @@ impl Table {
         let titles = laid_out.next().unwrap_or_default();
         let titles = style::styled(style::FAINT, titles.trim_end());
         let mut lines = vec![format!("{}{titles}", " ".repeat(self.mark_width))];
+        // Where no column finds room, the layout has no lines.
+        let laid_out = laid_out.chain(iter::repeat(String::new()));
         lines.extend(self.rows.iter().zip(laid_out).map(|(row, cells)| self.line(row, &cells)));
         lines
     }
