@@ -9,7 +9,9 @@ use std::{
 
 use trace_model::words::Provider;
 use trace_providers::{
-    Detail, Interpreter, Observation, SourceFormat, reader_for, recognise::{SOURCE_HEAD, recognise_source}, resume_reader,
+    Detail, Interpreter, Observation, SourceFormat, reader_for,
+    recognise::{SOURCE_HEAD, recognise_source},
+    resume_reader,
 };
 
 use super::known::{Known, Position, Prints, ReadPosition, Stamp};
