@@ -5,8 +5,9 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::{
-    exec::bench::{Bench, stderr, stdout},
+    exec::bench::{Bench, stderr},
     import::{document, fixture, print, run, write},
+    manners::shown_in_terminal,
 };
 
 /// Returns a line of a transcript; what is given replaces what every line has.
@@ -67,11 +68,18 @@ fn tree(report: &Value) -> Vec<[Value; 4]> {
     agents.map(|row| ["agent", "depth", "parent", "tool_call"].map(|key| row[key].clone())).collect()
 }
 
-fn shown_at(bench: &Bench, columns: &str, arguments: &[&str]) -> String {
-    let output = bench.trace().args(arguments).env("COLUMNS", columns).output().unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
-    let text = super::import::without_paths(bench, &stdout(&output));
-    format!("{columns} columns\n{text}")
+/// Returns what a terminal of that many columns shows.
+fn shown_at(bench: &Bench, columns: u16, arguments: &[&str]) -> String {
+    let mut command = bench.trace();
+    command.args(["--color", "never"]).args(arguments);
+    let shown = shown_in_terminal(&command, columns).replace("\r\n", "\n");
+    // The path of a folder may be of any length.
+    let is_of_it = |line: &&str| !line.contains(bench.path("").to_str().unwrap().trim_end_matches('/'));
+    let lines: Vec<&str> = shown.lines().filter(is_of_it).collect();
+    for line in &lines {
+        assert!(unicode_width::UnicodeWidthStr::width(*line) <= usize::from(columns), "{arguments:?}: {line}");
+    }
+    format!("{columns} columns\n{}\n", lines.join("\n"))
 }
 
 #[test]
@@ -90,7 +98,7 @@ fn agents_stand_beneath_those_that_started_them_at_any_depth() {
         shown["agents"].as_array().unwrap().iter().map(|row| row["totals"]["total_tokens"].as_u64().unwrap()).sum();
     assert_eq!(shown["totals"]["total_tokens"], sum);
     assert_eq!(shown["agents"][2]["prompt"], "look deeper\nand deeper");
-    let both = ["80", "120"].map(|columns| shown_at(&bench, columns, &["show", "latest"]));
+    let both = [80, 120].map(|columns| shown_at(&bench, columns, &["show", "latest"]));
     insta::assert_snapshot!("show_agents", both.join("\n"));
 }
 
@@ -103,7 +111,7 @@ fn one_subagent_is_shown_with_its_prompt_steps_usage_and_children() {
     assert_eq!(one["models"][0]["totals"]["output_tokens"], 4);
     assert_eq!(one["children"][0]["agent"], "aaaa3333");
     assert!(one["events"].as_array().unwrap().iter().all(|event| event["agent"] == "bbbb2222"));
-    let both = ["80", "120"].map(|columns| shown_at(&bench, columns, &["show", "latest", "--agent", "2222"]));
+    let both = [80, 120].map(|columns| shown_at(&bench, columns, &["show", "latest", "--agent", "2222"]));
     insta::assert_snapshot!("show_agent", both.join("\n"));
     let lines = print(&bench, 0, &["show", "latest", "--agent", "3333", "--jsonl"]);
     assert!(lines.contains("aaaa3333 is done") && !lines.contains("bbbb2222"), "{lines}");
@@ -188,4 +196,57 @@ fn a_launch_without_subagents_says_so() {
     let output = run(&bench, &["show", "latest", "--agent", "abcd"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("has no subagent"), "{}", stderr(&output));
+}
+
+#[test]
+fn usage_of_subagent_files_is_that_of_its_agent() {
+    let bench = Bench::new();
+    let of = |name: &str| fs::read(fixture(&format!("claude-subagent-files/{name}"))).unwrap();
+    let session = "5a5a0001-0000-4000-8000-000000000001";
+    write(&bench, &format!("p/{session}.jsonl"), of("transcript.jsonl"));
+    write(&bench, &format!("p/{session}/subagents/agent-ab12cd3.jsonl"), of("agent-ab12cd3.jsonl"));
+    document(&bench, 0, &["import", "--json", "p"]);
+    let shown = bench.show();
+    let of_rows = shown["agents"].as_array().unwrap().iter().map(|row| row["totals"]["output_tokens"].as_u64());
+    assert_eq!(of_rows.collect::<Vec<_>>(), [Some(42), Some(43)]);
+    let one = document(&bench, 0, &["show", "latest", "--agent", "2cd3", "--json"]);
+    assert_eq!((&one["agent"], &one["totals"]["requests"]), (&json!("ab12cd3"), &json!(2)));
+}
+
+#[test]
+fn a_gemini_subagent_is_told_by_its_caller_and_by_its_own_session() {
+    let bench = Bench::new();
+    let at = |second: u32| format!("2026-01-01T00:00:{second:02}.000Z");
+    let header = |id: &str, kind: &str| json!({"sessionId": id, "projectHash": "h", "startTime": at(0), "kind": kind});
+    let asked = |id: &str, text: &str| json!({"id": id, "timestamp": at(1), "type": "user", "content": text});
+    let reply = |id: &str, output: u64, calls: Value| {
+        let tokens =
+            json!({"input": 10, "output": output, "cached": 0, "thoughts": 0, "tool": 0, "total": 10 + output});
+        json!({"id": id, "timestamp": at(2), "type": "gemini", "content": "ok", "model": "gemini-2.5-pro",
+            "tokens": tokens, "toolCalls": calls})
+    };
+    let lines = |lines: &[Value]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let calls = json!([{"id": "t1", "name": "investigate", "args": {"objective": "x"}, "status": "success",
+        "agentId": "child-0001"}]);
+    let main = lines(&[header("g1", "main"), asked("u1", "do it"), reply("m1", 3, calls)]);
+    let child = lines(&[header("child-0001", "subagent"), asked("u2", "look around"), reply("m2", 5, json!([]))]);
+    let chats = "person/.gemini/tmp/work/chats";
+    write(&bench, &format!("{chats}/session-2026-01-01T00-00-g1.jsonl"), main);
+    write(&bench, &format!("{chats}/g1/child-0001.jsonl"), child);
+    document(&bench, 0, &["import", "--json"]);
+    let launches = bench.launches();
+    let of = |session: &str| {
+        let is_it = |launch: &&Value| launch["provider_session_id"] == session;
+        let id = launches.iter().find(is_it).unwrap()["id"].as_str().unwrap();
+        document(&bench, 0, &["show", id, "--json"])
+    };
+    // A session of its own is a launch of its own, beneath the one that called it; its usage is counted there only.
+    let (caller, called) = (of("g1"), of("child-0001"));
+    assert_eq!(called["launch"]["parent_launch_id"], caller["launch"]["id"]);
+    let row = |report: &Value| report["agents"][1].clone();
+    let (told, own) = (row(&caller), row(&called));
+    assert_eq!((&told["agent"], &own["agent"]), (&json!("child-0001"), &json!("child-0001")));
+    assert_eq!([&told["parent"], &told["tool_call"], &told["kind"]], ["main", "t1", "investigate"]);
+    assert_eq!((&told["totals"]["output_tokens"], &own["totals"]["output_tokens"]), (&json!(null), &json!(5)));
+    assert_eq!((&own["prompt"], &own["parent"]), (&json!("look around"), &json!(null)));
 }

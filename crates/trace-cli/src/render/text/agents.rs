@@ -1,6 +1,9 @@
 //! The agents of a launch as a tree, and one of them alone.
 
-use trace_model::event::{ConversationEvent, Payload};
+use trace_model::{
+    event::{ConversationEvent, Event, Payload},
+    usage::Agent,
+};
 use trace_report::{agents::AgentRow, run::ParentPlace};
 
 use super::{
@@ -73,7 +76,7 @@ pub(crate) fn one(report: &AgentReport, width: Option<u16>) -> Vec<String> {
         ParentPlace::Circle => ", which it started itself",
         ParentPlace::None | ParentPlace::Above | ParentPlace::Beside => "",
     };
-    fact("parent", &format!("{}{place}", known(row.parent.as_ref().map(trace_model::usage::Agent::as_str))));
+    fact("parent", &format!("{}{place}", known(row.parent.as_ref().map(Agent::as_str))));
     fact("tool call", &known(row.tool_call.as_deref()));
     fact("kind", &known(row.kind.as_deref()));
     fact("began", &row.began_at.map_or_else(|| figures::UNKNOWN.to_owned(), |at| format!("{} UTC", figures::time(at))));
@@ -99,7 +102,9 @@ pub(crate) fn one(report: &AgentReport, width: Option<u16>) -> Vec<String> {
             Payload::Usage { .. } | Payload::Conversation { event: ConversationEvent::ItemStarted { .. } }
         );
         if !is_said_again {
-            lines.push(events::line(event, &mut ordinals, width));
+            // All of it is this agent's, and need not say so.
+            let event = Event { agent: Agent::Main, ..event.clone() };
+            lines.push(events::line(&event, &mut ordinals, width));
         }
     }
     if lines.len() == before {
