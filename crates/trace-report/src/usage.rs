@@ -142,6 +142,15 @@ pub struct Subject {
     /// The agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<Agent>,
+    /// What kind of agent the provider calls a subagent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// The tool call that a subagent runs under.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_call: Option<String>,
+    /// What a subagent was asked, whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
     /// The window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
@@ -281,7 +290,7 @@ fn note_subject(subject: &mut Subject, by: UsageBy, launch: &Launch, cell: &Usag
         started_at: Some(launch.header.started_at),
         project: project_of(launch).map(ToString::to_string),
         agent: (by == UsageBy::Agent).then(|| cell.agent.clone()),
-        window: None,
+        ..Subject::default()
     };
 }
 

@@ -10,21 +10,21 @@ use anyhow::Context;
 use clap::Args;
 use jiff::tz::TimeZone;
 use pollster::FutureExt;
-use trace_capture::{Clock, SystemClock};
+use trace_capture::{AgentSeen, Clock, SystemClock};
 use trace_model::{
     id::LaunchId,
     launch::Launch,
     money::NanoUsd,
     query::LaunchQuery,
     timestamp::Timestamp,
-    usage::base_model,
+    usage::{Agent, base_model},
     usage_query::{UsageCell, UsageQuery},
     words::{Provider, Quality},
 };
 use trace_report::usage::{
     UsageBy, UsageLayout, UsageParts, UsageView,
     check::{Finding, Limits},
-    project_of,
+    project_of, session_of,
 };
 
 use crate::{
@@ -145,6 +145,9 @@ pub(crate) fn run(args: &UsageArgs, app: &mut App) -> anyhow::Result<ExitCode> {
     let mut view = UsageView::new(parts, layout);
     view.notes.extend(pricing.notes(&used.launches, used.cells.iter().filter(|cell| (parts.wanted)(cell))));
     view.notes.extend(used.note_of_silent());
+    if let (UsageBy::Agent, Some(store)) = (args.by, &store) {
+        used.tell_agents(store, &mut view);
+    }
     let findings = limits.map(|limits| view.check(limits));
     if args.format.json {
         app.output.json(&Checked { view: &view, check: findings.as_deref().map(Check::of) })?;
@@ -317,6 +320,31 @@ impl Used {
             }
         }
         Ok(Self { launches, cells, silent })
+    }
+
+    /// Adds what is told of the subagents. Of those whose sources are gone, nothing more is known.
+    fn tell_agents(&self, store: &Store, view: &mut UsageView) {
+        let subagents = self.cells.iter().filter(|cell| !cell.agent.is_main());
+        let launches: BTreeSet<LaunchId> = subagents.map(|cell| cell.launch_id).collect();
+        let mut told: BTreeMap<(String, Agent), AgentSeen> = BTreeMap::new();
+        let shown: BTreeSet<String> = view.rows.iter().filter_map(|row| row.subject.session.clone()).collect();
+        for launch in launches.iter().filter_map(|id| self.launches.get(id)) {
+            let session = session_of(launch);
+            let Ok(dir) = store.launch_dir(launch) else { continue };
+            if !shown.contains(&session) {
+                continue;
+            }
+            let agents = trace_capture::agents(&store.home, &dir, &launch.header.provider);
+            for seen in agents.unwrap_or_default() {
+                told.entry((session.clone(), seen.agent.clone())).or_insert(seen);
+            }
+        }
+        for subject in view.rows.iter_mut().map(|row| &mut row.subject) {
+            let key = subject.session.clone().zip(subject.agent.clone());
+            if let Some(seen) = key.and_then(|key| told.remove(&key)) {
+                (subject.kind, subject.tool_call, subject.prompt) = (seen.kind, seen.tool_call, seen.prompt);
+            }
+        }
     }
 
     fn note_of_silent(&self) -> Option<String> {

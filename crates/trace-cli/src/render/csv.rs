@@ -36,17 +36,27 @@ const HEADER: [&str; 22] = [
 const OF_WINDOWS: [&str; 5] =
     ["ends_at", "tokens_per_hour", "cost_usd_per_hour", "projected_total_tokens", "projected_cost_usd"];
 
+/// What follows where the rows are agents.
+const OF_AGENTS: [&str; 3] = ["kind", "tool_call", "prompt"];
+
 /// Writes the rows of usage; where they are broken down by model, the rows of the models instead.
 pub(crate) fn usage(view: &UsageView, writer: &mut impl io::Write) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(writer);
     let of_windows = view.by == UsageBy::Blocks;
-    csv.write_record(HEADER.iter().chain(OF_WINDOWS.iter().filter(|_| of_windows)))?;
+    let of_agents = view.by == UsageBy::Agent;
+    let more = OF_WINDOWS.iter().filter(|_| of_windows).chain(OF_AGENTS.iter().filter(|_| of_agents));
+    csv.write_record(HEADER.iter().chain(more))?;
     for row in &view.rows {
         let key = row.key.as_deref();
         // The rates of a window are of the whole of it.
         let window = of_windows.then(|| window(row.subject.window.filter(|_| row.models.is_none())));
+        let told = of_agents.then(|| {
+            let Subject { kind, tool_call, prompt, .. } = &row.subject;
+            [kind, tool_call, prompt].map(|told| escape::line(told.as_deref().unwrap_or_default()).into_owned())
+        });
         let mut write = |model: Option<&str>, totals: &UsageTotals| {
-            csv.write_record(record(key, &row.subject, model, totals).iter().chain(window.iter().flatten()))
+            let more = window.iter().flatten().chain(told.iter().flatten());
+            csv.write_record(record(key, &row.subject, model, totals).iter().chain(more))
         };
         match &row.models {
             None => write(None, &row.totals)?,

@@ -225,14 +225,14 @@ fn a_gemini_subagent_is_told_by_its_caller_and_by_its_own_session() {
         json!({"id": id, "timestamp": at(2), "type": "gemini", "content": "ok", "model": "gemini-2.5-pro",
             "tokens": tokens, "toolCalls": calls})
     };
-    let lines = |lines: &[Value]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let lines = |lines: &[Value]| lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n") + "\n";
     let calls = json!([{"id": "t1", "name": "investigate", "args": {"objective": "x"}, "status": "success",
         "agentId": "child-0001"}]);
     let main = lines(&[header("g1", "main"), asked("u1", "do it"), reply("m1", 3, calls)]);
-    let child = lines(&[header("child-0001", "subagent"), asked("u2", "look around"), reply("m2", 5, json!([]))]);
+    let inner = lines(&[header("child-0001", "subagent"), asked("u2", "look around"), reply("m2", 5, json!([]))]);
     let chats = "person/.gemini/tmp/work/chats";
     write(&bench, &format!("{chats}/session-2026-01-01T00-00-g1.jsonl"), main);
-    write(&bench, &format!("{chats}/g1/child-0001.jsonl"), child);
+    write(&bench, &format!("{chats}/g1/child-0001.jsonl"), inner);
     document(&bench, 0, &["import", "--json"]);
     let launches = bench.launches();
     let of = |session: &str| {
@@ -241,12 +241,33 @@ fn a_gemini_subagent_is_told_by_its_caller_and_by_its_own_session() {
         document(&bench, 0, &["show", id, "--json"])
     };
     // A session of its own is a launch of its own, beneath the one that called it; its usage is counted there only.
-    let (caller, called) = (of("g1"), of("child-0001"));
-    assert_eq!(called["launch"]["parent_launch_id"], caller["launch"]["id"]);
+    let (caller, child) = (of("g1"), of("child-0001"));
+    assert_eq!(child["launch"]["parent_launch_id"], caller["launch"]["id"]);
     let row = |report: &Value| report["agents"][1].clone();
-    let (told, own) = (row(&caller), row(&called));
+    let (told, own) = (row(&caller), row(&child));
     assert_eq!((&told["agent"], &own["agent"]), (&json!("child-0001"), &json!("child-0001")));
     assert_eq!([&told["parent"], &told["tool_call"], &told["kind"]], ["main", "t1", "investigate"]);
     assert_eq!((&told["totals"]["output_tokens"], &own["totals"]["output_tokens"]), (&json!(null), &json!(5)));
     assert_eq!((&own["prompt"], &own["parent"]), (&json!("look around"), &json!(null)));
+}
+
+#[cfg(any(feature = "sled", feature = "sqlite"))]
+#[test]
+fn usage_by_agent_tells_what_started_each() {
+    let bench = Bench::new();
+    nested(&bench, &["--index-only"]);
+    let used = document(&bench, 0, &["usage", "agent", "--no-refresh", "--json"]);
+    let rows = used["rows"].as_array().unwrap();
+    let of = |agent: &str| rows.iter().find(|row| row["key"] == agent).unwrap();
+    let row = of("bbbb2222");
+    assert_eq!([&row["kind"], &row["tool_call"]], ["explorer", "toolu_aaaa1111"]);
+    assert_eq!(row["prompt"], "look deeper\nand deeper");
+    assert_eq!(of("main")["tool_call"], json!(null));
+    let table = print(&bench, 0, &["usage", "agent", "--no-refresh", "--csv"]);
+    assert!(table.contains(",explorer,toolu_aaaa1111,"), "{table}");
+    // What the sources do not tell any more stays unknown, and its usage stands.
+    fs::remove_dir_all(bench.path("projects")).unwrap();
+    let used = document(&bench, 0, &["usage", "agent", "--no-refresh", "--json"]);
+    let row = used["rows"].as_array().unwrap().iter().find(|row| row["key"] == "bbbb2222").unwrap();
+    assert_eq!((&row["tool_call"], &row["totals"]["output_tokens"]), (&json!(null), &json!(4)));
 }

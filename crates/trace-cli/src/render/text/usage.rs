@@ -67,6 +67,8 @@ fn heads(by: UsageBy) -> Vec<Column> {
         ],
         UsageBy::Agent => vec![
             Column::text("AGENT").shrinks(),
+            Column::text("KIND").left_out(6),
+            Column::text("TOOL CALL").left_out(9),
             Column::text("LAUNCH"),
             Column::text("STARTED").left_out(4),
             Column::text("PROVIDER").left_out(5),
@@ -113,7 +115,20 @@ fn head(by: UsageBy, row: &UsageEntry, calendar: &Calendar) -> Vec<String> {
                 subject.project.as_deref().and_then(|project| project.rsplit('/').find(|name| !name.is_empty()));
             vec![launch(), started(), provider(), text(project)]
         }
-        UsageBy::Agent => vec![text(row.key.as_deref()), launch(), started(), provider()],
+        UsageBy::Agent => {
+            let told = |told: &Option<String>| match told {
+                None if subject.agent.as_ref().is_some_and(trace_model::usage::Agent::is_main) => String::new(),
+                told => text(told.as_deref()),
+            };
+            vec![
+                text(row.key.as_deref()),
+                told(&subject.kind),
+                told(&subject.tool_call),
+                launch(),
+                started(),
+                provider(),
+            ]
+        }
         UsageBy::Blocks => vec![text(row.key.as_deref()), provider()],
         _ => vec![text(row.key.as_deref())],
     }
