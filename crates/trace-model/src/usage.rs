@@ -202,16 +202,25 @@ impl UsageReport {
     /// time is that of the first sight, for it orders replays.
     #[must_use]
     pub fn merge(old: &Self, new: &Self) -> Self {
-        let (over, under) = if new.quality < old.quality { (old, new) } else { (new, old) };
+        let mut merged = old.clone();
+        merged.merge_in(new.clone());
+        merged
+    }
+
+    /// Becomes what is known when `new` comes after it under its key: see [`merge`](Self::merge).
+    pub fn merge_in(&mut self, new: Self) {
+        let mut old = core::mem::replace(self, Self::new(String::new(), new.grain, new.quality));
+        let key = core::mem::take(&mut old.key);
         let observed_at = match (old.observed_at, new.observed_at) {
             (Some(old), Some(new)) => Some(old.min(new)),
             (old, new) => old.or(new),
         };
-        Self {
-            key: old.key.clone(),
-            request_key: over.request_key.as_ref().or(under.request_key.as_ref()).cloned(),
-            agent: over.agent.clone(),
-            model: over.model.as_ref().or(under.model.as_ref()).cloned(),
+        let (over, under) = if new.quality < old.quality { (old, new) } else { (new, old) };
+        *self = Self {
+            key,
+            request_key: over.request_key.or(under.request_key),
+            agent: over.agent,
+            model: over.model.or(under.model),
             observed_at,
             input_tokens: over.input_tokens.or(under.input_tokens),
             cache_read_tokens: over.cache_read_tokens.or(under.cache_read_tokens),
@@ -225,7 +234,7 @@ impl UsageReport {
             reported_cost_usd: over.reported_cost_usd.or(under.reported_cost_usd),
             grain: over.grain,
             quality: over.quality,
-        }
+        };
     }
 }
 

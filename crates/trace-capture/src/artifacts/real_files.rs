@@ -63,8 +63,31 @@ impl RealFiles {
         Ok(others && stat.st_uid == rustix::process::geteuid().as_raw())
     }
 
-    /// Opens the folder at the path.
+    /// Opens the folder at the path: in one call where the system has one that follows no link, else name by name.
     fn folder(&self, path: &Path) -> io::Result<OwnedFd> {
+        #[cfg(target_os = "linux")]
+        if let Some(found) = self.folder_at_once(path) {
+            return found;
+        }
+        self.folder_by_names(path)
+    }
+
+    /// Returns nothing where the call is not known, or where only the walk by names can say what is wrong.
+    #[cfg(target_os = "linux")]
+    fn folder_at_once(&self, path: &Path) -> Option<io::Result<OwnedFd>> {
+        use rustix::fs::ResolveFlags;
+        if path.components().any(|part| !matches!(part, Component::Normal(_))) || path.as_os_str().is_empty() {
+            return None;
+        }
+        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
+        match retry(|| rustix::fs::openat2(&self.root, path, FOLDER_FLAGS, Mode::empty(), resolve)) {
+            Ok(folder) => Some(Ok(folder)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Some(Err(error)),
+            Err(_) => None,
+        }
+    }
+
+    fn folder_by_names(&self, path: &Path) -> io::Result<OwnedFd> {
         let mut folder = self.root.try_clone()?;
         for part in path.components() {
             let Component::Normal(name) = part else { return Err(not_plain(path)) };
@@ -155,7 +178,11 @@ impl FileEffects for RealFiles {
 
     fn rename(&self, from: &Path, to: &Path, existing: Existing) -> io::Result<()> {
         let (from_folder, from_name) = self.holder(from)?;
-        let (to_folder, to_name) = self.holder(to)?;
+        let (to_folder, to_name) = if from.parent() == to.parent() {
+            (from_folder.try_clone()?, to.file_name().ok_or_else(|| not_plain(to))?)
+        } else {
+            self.holder(to)?
+        };
         if existing == Existing::Refuse {
             match rustix::fs::renameat_with(&from_folder, from_name, &to_folder, to_name, RenameFlags::NOREPLACE) {
                 // Some network file systems do not know the flag. What is moved so is a folder that is not empty, or

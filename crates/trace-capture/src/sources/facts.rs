@@ -291,7 +291,7 @@ impl SessionFacts {
     fn put_usage(&mut self, report: UsageReport, turn: Option<usize>) {
         let has_prompt = report.prompt_tokens().is_some();
         let turn = if let Some(fact) = self.usage.get_mut(&report.key) {
-            fact.report = UsageReport::merge(&fact.report, &report);
+            fact.report.merge_in(report);
             fact.turn = fact.turn.or(turn);
             fact.turn
         } else {
