@@ -11,7 +11,7 @@ use trace_model::{
     event::{ConversationEvent, Event, Item, Payload},
     timestamp::Timestamp,
     totals::Totals,
-    usage::{Agent, UsageRow},
+    usage::{Agent, UsageOrigin, UsageRow},
 };
 
 use crate::run::{ParentPlace, tree};
@@ -144,7 +144,7 @@ pub fn rows(facts: Vec<AgentFacts>, steps: &AgentSteps, usage: &[UsageRow]) -> V
     let cuts = tree::cut_circles(&mut parents);
 
     let mut of_agents: BTreeMap<&Agent, Vec<UsageRow>> = BTreeMap::new();
-    for row in usage {
+    for row in usage.iter().filter(|row| !is_of_all(row)) {
         of_agents.entry(&row.record.report.agent).or_default().push(row.clone());
     }
     let of_agent = |agent: &Agent| of_agents.get(agent).map(Vec::as_slice).unwrap_or_default();
@@ -196,10 +196,22 @@ impl AgentRow {
     }
 }
 
+/// Tells whether a record is of all agents together: a remainder is of the running total of the process.
+fn is_of_all(row: &UsageRow) -> bool {
+    row.record.report.origin() == UsageOrigin::Remainder
+}
+
+/// Returns what a running total of the process holds beyond the requests of its agents, if there is such a total:
+/// which of them used it is not known.
+pub fn rest(usage: &[UsageRow]) -> Option<Totals> {
+    let of_all: Vec<UsageRow> = usage.iter().filter(|row| is_of_all(row)).cloned().collect();
+    (!of_all.is_empty()).then(|| Totals::of(&of_all))
+}
+
 /// Returns what an agent used of each model, by the model's name.
 pub fn models(usage: &[UsageRow], agent: &Agent) -> Vec<AgentModel> {
     let mut models: BTreeMap<Option<&String>, Vec<UsageRow>> = BTreeMap::new();
-    for row in usage.iter().filter(|row| row.record.report.agent == *agent) {
+    for row in usage.iter().filter(|row| row.record.report.agent == *agent && !is_of_all(row)) {
         models.entry(row.record.report.model.as_ref()).or_default().push(row.clone());
     }
     models.into_iter().map(|(model, rows)| AgentModel { model: model.cloned(), totals: Totals::of(&rows) }).collect()

@@ -31,6 +31,10 @@ pub struct LaunchReport {
     /// Its agents, the main one first and each other one behind its parent; none where there is no subagent, and none
     /// until what is known of them is [added](Self::with_agents).
     pub agents: Vec<AgentRow>,
+    /// What a running total of the process holds beyond the requests of the agents, where there are subagents: nobody
+    /// knows which of them used it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agents_rest: Option<Totals>,
     /// Its usage records, by key.
     pub usage: Vec<UsageRow>,
     /// What its usage records add up to.
@@ -97,6 +101,7 @@ impl LaunchReport {
             children,
             turns: turns.into_iter().map(|parts| TurnReport::new(parts, &usage)).collect(),
             agents: Vec::new(),
+            agents_rest: None,
             totals: Totals::of(&usage),
             usage,
         }
@@ -105,7 +110,9 @@ impl LaunchReport {
     /// Adds its agents: what was told of them, and what their events and usage records add up to.
     #[must_use]
     pub fn with_agents(self, facts: Vec<AgentFacts>, steps: &AgentSteps) -> Self {
-        Self { agents: agents::rows(facts, steps, &self.usage), ..self }
+        let agents = agents::rows(facts, steps, &self.usage);
+        let agents_rest = agents::rest(&self.usage).filter(|_| !agents.is_empty());
+        Self { agents, agents_rest, ..self }
     }
 }
 

@@ -30,6 +30,10 @@ fn usage(number: usize, agent: Agent, output: Option<u64>) -> UsageRow {
     UsageRow { record: UsageRecord { launch_id, turn_id: None, report }, replay_of: None }
 }
 
+fn usage_of_main(output: u64) -> UsageRow {
+    usage(0, Agent::Main, Some(output))
+}
+
 fn shape(rows: &[AgentRow]) -> Vec<(&str, u64, ParentPlace)> {
     rows.iter().map(|row| (row.agent.as_str(), row.depth, row.parent_place)).collect()
 }
@@ -69,9 +73,16 @@ proptest! {
     fn all_agents_together_used_what_the_launch_used(
         facts in prop::collection::vec((agent(), prop::option::of(agent())), 0..8),
         spent in prop::collection::vec((agent(), prop::option::of(0..1_000_u64)), 0..20),
+        remainder in prop::option::of(0..1_000_u64),
     ) {
         let usage: Vec<UsageRow> =
             spent.into_iter().enumerate().map(|(number, (agent, output))| usage(number, agent, output)).collect();
+        let mut usage = usage;
+        usage.extend(remainder.map(|output| {
+            let mut row = usage_of_main(output);
+            row.record.report.key = UsageOrigin::remainder_key(1, "m");
+            row
+        }));
         let facts: Vec<AgentFacts> =
             facts.into_iter().map(|(agent, parent)| AgentFacts { agent, parent, ..AgentFacts::default() }).collect();
         let named: BTreeSet<Agent> = facts.iter().map(|fact| fact.agent.clone())
@@ -84,9 +95,10 @@ proptest! {
         prop_assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), named.clone());
         if !named.is_empty() {
             let all = Totals::of(&usage);
-            prop_assert_eq!(add_known(rows.iter().map(|row| row.totals.output_tokens)), all.output_tokens);
-            prop_assert_eq!(add_known(rows.iter().map(|row| row.totals.total_tokens)), all.total_tokens);
-            prop_assert_eq!(add_known(rows.iter().map(|row| row.totals.requests)), all.requests);
+            let rest = rest(&usage);
+            let parts: Vec<Totals> = rows.iter().map(|row| row.totals).chain(rest).collect();
+            prop_assert_eq!(add_known(parts.iter().map(|part| part.output_tokens)), all.output_tokens);
+            prop_assert_eq!(add_known(parts.iter().map(|part| part.total_tokens)), all.total_tokens);
             for row in &rows {
                 let models = models(&usage, &row.agent);
                 prop_assert_eq!(add_known(models.iter().map(|model| model.totals.total_tokens)), row.totals.total_tokens);

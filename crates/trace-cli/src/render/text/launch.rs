@@ -37,6 +37,9 @@ pub(crate) fn lines(report: &LaunchReport, home: &Home, error: Option<&str>, wid
     if !report.agents.is_empty() {
         let mut node = Node::new("agents");
         node.push(Node::block(agents::tree(&report.agents, 0, under(width, 2))));
+        if let Some(rest) = &report.agents_rest {
+            node.push(Node::new(format!("not told apart  {}", status::totals(rest, Some(0)))));
+        }
         root.push(node);
     }
     root.into_lines()
