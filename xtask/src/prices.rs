@@ -33,7 +33,7 @@ pub(crate) fn write(root: &Path) -> Result<()> {
     fs::write(&path, table(root)?).with_context(|| format!("write {TABLE}"))
 }
 
-/// Fails unless the table is what [`write`] makes.
+/// Fails unless the table is what [`write()`] makes.
 pub(crate) fn check(root: &Path) -> Result<()> {
     let text = fs::read_to_string(root.join(TABLE)).with_context(|| format!("read {TABLE}"))?;
     ensure!(text == table(root)?, "{TABLE} is not that of genai-prices: `cargo xtask prices` makes it anew");

@@ -1,8 +1,8 @@
 //! What agents wrote themselves, read into rows: for an import, and again whenever the rows are folded anew.
 //!
 //! [`facts`] takes together what a reader observes, [`gemini_place`] adds what only the place of a file tells, [`rows`]
-//! makes rows of it, [`reading`] feeds a reader, [`listed`] reads what a launch's list of sources names, [`beside`] tells
-//! what of a session is on record already, and [`conversation`] makes the events of an imported launch.
+//! makes rows of it, [`reading`] feeds a reader, [`listed`] reads what a launch's list of sources names, [`beside`]
+//! tells what of a session is on record already, and [`conversation`] makes the events of an imported launch.
 
 mod agents;
 pub(crate) mod beside;

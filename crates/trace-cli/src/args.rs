@@ -11,9 +11,8 @@ use trace_model::id::IdSuffix;
 
 use crate::commands::{
     attribute::AttributeArgs, completions::CompletionsArgs, context::ContextArgs, doctor::DoctorArgs, exec::ExecArgs,
-    import::ImportArgs, ls::LsArgs,
-    reindex::ReindexArgs, release::ReleaseArgs, reservations::ReservationsArgs, reserve::ReserveArgs, show::ShowArgs,
-    statusline::StatuslineArgs, usage::UsageArgs,
+    import::ImportArgs, ls::LsArgs, reindex::ReindexArgs, release::ReleaseArgs, reservations::ReservationsArgs,
+    reserve::ReserveArgs, show::ShowArgs, statusline::StatuslineArgs, usage::UsageArgs,
 };
 use crate::render::text::style;
 

@@ -76,8 +76,8 @@ pub trait Ledger: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// As of [`replace_launch`](Self::replace_launch); the launches before the one that fails may be replaced then, each
-    /// whole.
+    /// As of [`replace_launch`](Self::replace_launch); the launches before the one that fails may be replaced then,
+    /// each whole.
     async fn replace_launches(&self, launches: Vec<LaunchRows>) -> Result<(), LedgerError> {
         for rows in launches {
             self.replace_launch(&rows).await?;

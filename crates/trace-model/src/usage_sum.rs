@@ -133,8 +133,8 @@ impl UsageSum {
         self.doubts.add(origin, report.quality, row.record.turn_id.map_or(Last::BeforeTurns, Last::In));
     }
 
-    /// Puts a record in place of one that was added, and tells whether that could be done: of a figure that is full, and
-    /// of what is doubted, a sum does not tell what it is without the old one. Else nothing changes.
+    /// Puts a record in place of one that was added, and tells whether that could be done: of a figure that is full,
+    /// and of what is doubted, a sum does not tell what it is without the old one. Else nothing changes.
     ///
     /// Neither record is a replay, and of neither a cost is known.
     #[must_use]

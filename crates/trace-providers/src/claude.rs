@@ -2,8 +2,8 @@
 //!
 //! * [`stream`]: what `claude -p --output-format stream-json --verbose` prints, with and without
 //!   `--include-partial-messages`; what each line means.
-//!   [`agents`], [`prompts`], [`replies`], [`result`]: who speaks in it, what was asked, what a request cost, what a turn
-//!   cost.
+//!   [`agents`], [`prompts`], [`replies`], [`result`]: who speaks in it, what was asked, what a request cost, what a
+//!   turn cost.
 //! * [`transcript`]: the files that Claude Code keeps of its sessions; what each line means.
 //!   [`sidechains`], [`turns`], [`requests`]: who speaks in them, what was asked and how it ended, what a request cost.
 //!   [`facts`]: what is read of a line.

@@ -10,7 +10,8 @@ use trace_model::{
 /// The remainders without figures of a source.
 ///
 /// An agent that breaks a request off does not learn what it cost, and writes nothing. A remainder without any figure
-/// then says that what is known of its turn is a lower bound, and that there may have been requests that no record shows.
+/// then says that what is known of its turn is a lower bound, and that there may have been requests that no record
+/// shows.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Doubts {
     /// How many there are.

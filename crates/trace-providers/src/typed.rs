@@ -103,7 +103,10 @@ pub(crate) fn next_value<'a, P: Part<'a>, A: MapAccess<'a>>(part: &mut P, map: &
 }
 
 /// Reads the next element of a list into a part; tells whether there was one.
-pub(crate) fn next_element<'a, P: Part<'a>, A: SeqAccess<'a>>(part: &mut P, elements: &mut A) -> Result<bool, A::Error> {
+pub(crate) fn next_element<'a, P: Part<'a>, A: SeqAccess<'a>>(
+    part: &mut P,
+    elements: &mut A,
+) -> Result<bool, A::Error> {
     Ok(elements.next_element_seed(PartSeed(part, PhantomData))?.is_some())
 }
 

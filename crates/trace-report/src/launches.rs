@@ -3,9 +3,7 @@
 use alloc::{collections::BTreeMap, vec::Vec};
 
 use serde::Serialize;
-use trace_model::{
-    id::LaunchId, launch::Launch, totals::Totals, usage_query::UsageCell, usage_sum::UsageSum,
-};
+use trace_model::{id::LaunchId, launch::Launch, totals::Totals, usage_query::UsageCell, usage_sum::UsageSum};
 
 use crate::SCHEMA_VERSION;
 

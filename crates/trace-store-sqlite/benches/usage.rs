@@ -1,5 +1,5 @@
-//! What an import costs the ledger, and what it costs to ask it for usage, at the size of a year of work: 95,000 records
-//! of 600 launches, one of which has 36,000.
+//! What an import costs the ledger, and what it costs to ask it for usage, at the size of a year of work: 95,000
+//! records of 600 launches, one of which has 36,000.
 //!
 //! Prints one JSON object a line, as `store` does. Times are those of the process's CPU, so that neither a disk that is
 //! slow to sync nor whoever else works on this machine changes much. The floor is a database of usage records alone.
@@ -176,8 +176,8 @@ fn version() -> PriceVersion {
     PriceVersion(String::from("genai-prices 0.2.1 5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9"))
 }
 
-/// A database of usage records alone, as a program would make it that knows only these: a table with the same key, and a
-/// transaction for each call.
+/// A database of usage records alone, as a program would make it that knows only these: a table with the same key,
+/// and a transaction for each call.
 struct Plain(Connection);
 
 impl Plain {

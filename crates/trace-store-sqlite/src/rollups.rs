@@ -1,7 +1,8 @@
 //! What the usage of each launch adds up to, kept so that nobody has to add it up again.
 //!
-//! A rollup is derived: it is missing until somebody asks, and after each write that may have made it untrue. The writes
-//! of a launch that goes on make none untrue: its rollup follows them, for a long session is asked for again and again.
+//! A rollup is derived: it is missing until somebody asks, and after each write that may have made it untrue. The
+//! writes of a launch that goes on make none untrue: its rollup follows them, for a long session is asked for again
+//! and again.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -21,8 +21,8 @@ const APPLICATION_ID: u32 = 0x5472_6163;
 /// The oldest SQLite without the known fault that two connections could damage a write-ahead log.
 const OLDEST_LIBRARY: (i32, &str) = (3_051_003, "3.51.3");
 
-/// How much of the file is held in memory, in kibibytes. The index of requests is written to all over; where it does not
-/// fit in, each launch that is put in writes much of it again.
+/// How much of the file is held in memory, in kibibytes. The index of requests is written to all over; where it does
+/// not fit in, each launch that is put in writes much of it again.
 const CACHE_KIB: i64 = 24 * 1024;
 
 /// How large the write-ahead log stays after it was large once, in bytes.

@@ -47,8 +47,8 @@ impl Store {
         self.transaction(TransactionBehavior::Deferred, action, work)
     }
 
-    /// Does the work on one state of the ledger, and keeps what it yields beside its answer if that can be done at once:
-    /// whoever writes now is not waited for, and nothing is lost but time.
+    /// Does the work on one state of the ledger, and keeps what it yields beside its answer if that can be done at
+    /// once: whoever writes now is not waited for, and nothing is lost but time.
     pub(crate) fn read_and_keep<T, K>(
         &mut self,
         action: &'static str,

@@ -80,8 +80,8 @@ fn a_feature_names_what_exists() {
     );
     check_change(
         path,
-        "sqlite = [\"dep:trace-store-sqlite\"]",
-        "sqlite = [\"dep:trace-store-sqlite\", \"dep:trace-store-redb\"]",
+        "\"dep:trace-store-sqlite\"]",
+        "\"dep:trace-store-sqlite\", \"dep:trace-store-redb\"]",
         "feature `sqlite` names `dep:trace-store-redb`, which does not exist",
     );
     check_change(

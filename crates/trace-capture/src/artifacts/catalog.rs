@@ -76,8 +76,8 @@ impl Home {
     ///
     /// # Errors
     ///
-    /// [`ArtifactError::Io`] if it cannot be written; then it is as it was. It is not synced: what is lost with the power
-    /// is read once more.
+    /// [`ArtifactError::Io`] if it cannot be written; then it is as it was. It is not synced: what is lost with the
+    /// power is read once more.
     pub(crate) fn write_position<T: Serialize>(&self, source: &str, position: &T) -> Result<(), ArtifactError> {
         let mut text = Vec::new();
         write_line(position, &mut text);

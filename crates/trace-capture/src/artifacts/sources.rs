@@ -1,8 +1,8 @@
 //! What an agent wrote itself and a launch draws on: the list `sources.jsonl`, and the copies under `raw/`.
 //!
-//! A source that is kept is copied in pieces: each import adds what was written since the last one. A piece is in zstd's
-//! seekable format, so that any part of it is read without unpacking what comes before, and the `zstd` program reads it
-//! too. A source that is only indexed is named, and read where the agent keeps it.
+//! A source that is kept is copied in pieces: each import adds what was written since the last one. A piece is in
+//! zstd's seekable format, so that any part of it is read without unpacking what comes before, and the `zstd` program
+//! reads it too. A source that is only indexed is named, and read where the agent keeps it.
 
 use std::{
     io::{Read, Seek, SeekFrom, Write},

@@ -1,7 +1,7 @@
 //! The events of an imported launch: they are in no file, but are what its sources say when they are read again.
 //!
-//! Of a launch that was recorded from a terminal, or from an output that tells nothing, its own lines come first and then
-//! what its sources say of the time that it took.
+//! Of a launch that was recorded from a terminal, or from an output that tells nothing, its own lines come first and
+//! then what its sources say of the time that it took.
 
 use std::{
     collections::VecDeque,

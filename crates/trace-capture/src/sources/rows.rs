@@ -134,8 +134,8 @@ pub(crate) fn whole(
     rows
 }
 
-/// Adds to the fold of a recorded launch what its sources tell beyond its own lines: the requests that are its own. Tells
-/// whether there are any.
+/// Adds to the fold of a recorded launch what its sources tell beyond its own lines: the requests that are its own.
+/// Tells whether there are any.
 pub(crate) fn add_to(fold: &mut Fold, facts: &SessionFacts) -> bool {
     let on_record = OnRecord::of_fold(fold);
     let launch = fold.launch().header.id;

@@ -24,9 +24,9 @@ use crate::{
 
 /// Show a launch with its turns and usage, or the launches of a run
 ///
-/// Of a launch, a tree of its turns: what each was sent and why, what it cost, and how it ended, and its agents. Other views of the
-/// same launch are its events, its exact prompts and the agent's own output. Of a run, the tree of its launches: which
-/// one started which, how each ended, and what it cost.
+/// Of a launch, a tree of its turns: what each was sent and why, what it cost, and how it ended, and its agents.
+/// Other views of the same launch are its events, its exact prompts and the agent's own output. Of a run, the tree of
+/// its launches: which one started which, how each ended, and what it cost.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// The last four or more characters of a launch's id, the whole id, or `latest`; or the whole id of a run

@@ -6,7 +6,8 @@
 //! * A line with a `stop_reason` was written when the reply was whole. In all recordings with a known truth such a line
 //!   has the true output; the versions that never write the true one write no `stop_reason` either (measured: the
 //!   `two-session-ids` and `subagent-dir` samples). So a reply with such a line is exact, any other a lower bound.
-//! * A reply without a single figure is no record, but a note (measured: the last reply of the `two-session-ids` sample).
+//! * A reply without a single figure is no record, but a note (measured: the last reply of the `two-session-ids`
+//!   sample).
 //! * Old versions wrote what a reply cost, `costUSD`, on its lines (ryoppippi/ccusage reads it).
 //! * What the parent is told about a subagent, `toolUseResult.usage` and `totalTokens`, is in the subagent's own lines.
 

@@ -327,7 +327,8 @@ impl ClaudeTranscript {
     fn attachment(&mut self, facts: &LineFacts<'_>, line: &mut Saying<'_>) {
         let attachment = &facts.attachment;
         let is = |field: Option<Json<'_>>, word: &str| field.and_then(Json::text).is_some_and(|text| text == word);
-        // Others bring what Claude Code itself or another agent has to say, such as that a task in the background is done.
+        // Others bring what Claude Code itself or another agent has to say, such as that a task in the background is
+        // done.
         let is_prompt = (attachment.mode.is_none() || is(attachment.mode, "prompt"))
             && !attachment.is_meta.is_some_and(Json::is_true)
             && !attachment.origin.is_no_person();

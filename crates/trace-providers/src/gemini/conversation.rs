@@ -10,9 +10,9 @@
 //! | `$rewindTo` | nothing: what it takes out of the context was paid for, and its turns were turns |
 //!
 //! A message is written again whenever more is known of it, with the same id, and the last one counts (measured: each
-//! reply with a tool call comes twice). So its usage is reported again under the same key, and of its text, thoughts and
-//! tools only what is new is told. A list of all messages in `$set.messages` repeats them in the form in which they are
-//! sent to the model: nothing of it is told again.
+//! reply with a tool call comes twice). So its usage is reported again under the same key, and of its text, thoughts
+//! and tools only what is new is told. A list of all messages in `$set.messages` repeats them in the form in which
+//! they are sent to the model: nothing of it is told again.
 //!
 //! A session of kind `subagent` is an agent's whose launch is that of another session. Its file does not say of which:
 //! the folder that holds it is named after that session.

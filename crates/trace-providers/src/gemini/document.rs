@@ -3,8 +3,8 @@
 //! Sources: google-gemini/gemini-cli@016443b5e7bf `services/chatRecordingTypes.ts` (`ConversationRecord`), and the
 //! `gemini-document` fixture.
 //!
-//! It holds the header's fields and `messages`, see [`super::conversation`]. A document is held whole, up to the size of
-//! the longest line; of one that was cut, what is whole is read.
+//! It holds the header's fields and `messages`, see [`super::conversation`]. A document is held whole, up to the size
+//! of the longest line; of one that was cut, what is whole is read.
 
 use alloc::{borrow::Cow, boxed::Box, format, string::String, vec::Vec};
 

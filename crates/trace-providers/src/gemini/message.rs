@@ -3,9 +3,10 @@
 //! Sources: google-gemini/gemini-cli@04741d1d7383 `services/chatRecordingTypes.ts` and @016443b5e7bf
 //! `services/chatRecordingService.ts`, and recordings of Gemini CLI 0.61.
 //!
-//! * `tokens` is what one request cost, not a running total. `input` includes `cached`; `thoughts` and `tool` (prompts of
-//!   tools that the server runs) are in neither `input` nor `output`, and `total` is the sum of input, output, thoughts
-//!   and tool (measured on all samples). Where it is not, something else was counted, and what is told is a lower bound.
+//! * `tokens` is what one request cost, not a running total. `input` includes `cached`; `thoughts` and `tool`
+//!   (prompts of tools that the server runs) are in neither `input` nor `output`, and `total` is the sum of input,
+//!   output, thoughts and tool (measured on all samples). Where it is not, something else was counted, and what is
+//!   told is a lower bound.
 //! * A message that was said and has no `tokens` is a request of which nobody counted; so it is until they come, with a
 //!   later line of the same id. A message of tool calls alone may be a part of the request before it.
 //! * `user` messages also carry the results of tools, and what the client itself says to the model: the context of the

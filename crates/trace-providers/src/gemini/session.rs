@@ -1,6 +1,7 @@
 //! A session file that is appended to (since Gemini CLI 0.39): what each line is.
 //!
-//! Sources: google-gemini/gemini-cli@016443b5e7bf `services/chatRecordingService.ts`, and recordings of Gemini CLI 0.61.
+//! Sources: google-gemini/gemini-cli@016443b5e7bf `services/chatRecordingService.ts`, and recordings of Gemini CLI
+//! 0.61.
 //!
 //! | line | what it is |
 //! |---|---|

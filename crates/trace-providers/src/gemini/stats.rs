@@ -5,8 +5,8 @@
 //!
 //! * `stats` is the running total of the process, by model in `models`. Each process counts from zero, also where it
 //!   goes on with a session: only the program with a screen restores the counts of the session.
-//! * `input_tokens` includes `cached`, and `input` is the rest. Clients before `cached` (PR#13340) do not say which part
-//!   of the input was cached, so that neither class is known.
+//! * `input_tokens` includes `cached`, and `input` is the rest. Clients before `cached` (PR#13340) do not say which
+//!   part of the input was cached, so that neither class is known.
 //! * `output_tokens` leaves out the thoughts, and no field tells them: they are what `total_tokens` holds beyond input
 //!   and output. Prompts of tools that the server runs are in there, too, and cannot be told apart.
 //! * There is no class of cache writes, and no cost.

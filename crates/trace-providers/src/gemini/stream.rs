@@ -12,10 +12,11 @@
 //! | `error` | an error or a warning; the total of the process is a lower bound |
 //! | `result` | the remainders of the running total, see [`super::stats`]; an error; the result |
 //!
-//! What was spent is in `result` alone, so that the number of requests is unknown, and so is all of it where the process
-//! was killed. The usage of a request that the client broke off is in no total (measured: the `rounds` recording stops
-//! with "Loop detected", and its total is 4 requests of 6): where an `error` line or a failed result says that something
-//! was broken off, the total is a lower bound. One that says success and counts nothing was told nothing.
+//! What was spent is in `result` alone, so that the number of requests is unknown, and so is all of it where the
+//! process was killed. The usage of a request that the client broke off is in no total (measured: the `rounds`
+//! recording stops with "Loop detected", and its total is 4 requests of 6): where an `error` line or a failed result
+//! says that something was broken off, the total is a lower bound. One that says success and counts nothing was told
+//! nothing.
 
 use alloc::{borrow::Cow, string::String, vec::Vec};
 

@@ -1,8 +1,8 @@
 //! When a turn of a session ends, how, and whether a request of it was broken off.
 //!
-//! No message says that a turn ends. It has ended as soon as a reply calls no tool, or where an error or a stop is told.
-//! The usage of a request that the client broke off is in no file. So a turn in which something says so leaves a
-//! doubt: what is known of it is a lower bound. These things say so:
+//! No message says that a turn ends. It has ended as soon as a reply calls no tool, or where an error or a stop is
+//! told. The usage of a request that the client broke off is in no file. So a turn in which something says so leaves
+//! a doubt: what is known of it is a lower bound. These things say so:
 //!
 //! * an error, a warning, a notice that the request was cancelled, the client's word to the model that it stops;
 //! * a list of all messages that leaves out the last one, to which nothing was answered (measured: the client takes a

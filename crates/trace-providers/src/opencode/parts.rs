@@ -1,7 +1,7 @@
 //! Parts of messages to items of the exchange; the stream and the store have the same ones.
 //!
-//! Sources: sst/opencode@31e22f65a23c `session/message-v2.ts` (the types), `tool/task.ts` (subagents), and recordings of
-//! `OpenCode` 1.18.
+//! Sources: sst/opencode@31e22f65a23c `session/message-v2.ts` (the types), `tool/task.ts` (subagents), and recordings
+//! of `OpenCode` 1.18.
 //!
 //! | part | what becomes of it |
 //! |---|---|
@@ -61,8 +61,8 @@ fn words(json: Json<'_>) -> String {
     json.text().map_or_else(|| String::from(json.source()), Cow::into_owned)
 }
 
-/// Tells of a part, if it is a step of the exchange and that is wanted. `id` is the part's; `false` means that its type is
-/// not known.
+/// Tells of a part, if it is a step of the exchange and that is wanted. `id` is the part's; `false` means that its
+/// type is not known.
 pub(super) fn tell(id: &str, part: Json<'_>, detail: Detail, line: &mut Saying<'_>) -> bool {
     let [kind, text] = part.fields(["type", "text"]).map(|field| field.and_then(Json::text));
     let kind = kind.unwrap_or_default();

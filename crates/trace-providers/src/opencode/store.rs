@@ -4,15 +4,17 @@
 //! session without a parent and of all sessions below it, in this form:
 //!
 //! ```json
-//! {"table":"session","row":{"id":…,"parent_id":…,"title":…,"directory":…,"version":…,"time_created":…,"time_updated":…}}
+//! {"table":"session","row":{"id":…,"parent_id":…,"title":…,"directory":…,"version":…,"time_created":…,
+//!   "time_updated":…}}
 //! {"table":"message","row":{"id":…,"session_id":…,"time_created":…,"data":{…}}}
 //! {"table":"part","row":{"id":…,"message_id":…,"session_id":…,"data":{…}}}
 //! {"table":"session_message","row":{"id":…,"session_id":…,"type":…,"time_created":…,"data":{…}}}
 //! ```
 //!
-//! First come the rows of the sessions, each after its parent; then all messages by time, each with its parts behind it,
-//! by id. Rows of `session_message`, which version 2 writes, stand among the messages by time, see [`second`]; there is
-//! none with the id of a row of `message`. `data` is what the store has as JSON; where that is none, it is its text. Times are milliseconds since 1970.
+//! First come the rows of the sessions, each after its parent; then all messages by time, each with its parts behind
+//! it, by id. Rows of `session_message`, which version 2 writes, stand among the messages by time, see [`second`];
+//! there is none with the id of a row of `message`. `data` is what the store has as JSON; where that is none, it is
+//! its text. Times are milliseconds since 1970.
 //!
 //! Sources: sst/opencode@31e22f65a23c `session/{index,message-v2,processor}.ts`, ryoppippi/ccusage#1780 and
 //! sst/opencode#31136 (forks), and recordings of `OpenCode` 1.18.

@@ -1,10 +1,11 @@
 //! What a step cost: one request to the model.
 //!
-//! Sources: sst/opencode@31e22f65a23c `session/processor.ts`, pingdotgg/t3code#10926, and recordings of `OpenCode` 1.18.
+//! Sources: sst/opencode@31e22f65a23c `session/processor.ts`, pingdotgg/t3code#10926, and recordings of `OpenCode`
+//! 1.18.
 //!
-//! * The counters do not overlap: `input` leaves out both caches, `output` leaves out `reasoning`, and `total` is the sum
-//!   of all five (684 of 688 rows of t3code#10926). Versions that left reasoning inside of the output are known by a
-//!   `total` that meets the sum without it. A total that meets neither says that something else was counted.
+//! * The counters do not overlap: `input` leaves out both caches, `output` leaves out `reasoning`, and `total` is the
+//!   sum of all five (684 of 688 rows of t3code#10926). Versions that left reasoning inside of the output are known
+//!   by a `total` that meets the sum without it. A total that meets neither says that something else was counted.
 //! * Zero in all counters and no cost means that nobody counted: a request has a prompt. What it cost is unknown.
 //! * A cost of zero is that of a subscription or of a free model, and known.
 

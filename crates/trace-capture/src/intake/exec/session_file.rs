@@ -1,8 +1,8 @@
 //! The session file that an agent wrote while it ran.
 //!
 //! An agent on a terminal, or one that prints plain text, tells no usage in its output; what it wrote itself does. The
-//! file is found by where the agent keeps its sessions, by the folder that it worked in and by the time. Where two could
-//! be meant, none is taken.
+//! file is found by where the agent keeps its sessions, by the folder that it worked in and by the time. Where two
+//! could be meant, none is taken.
 
 use std::{
     collections::BTreeSet,

@@ -324,8 +324,8 @@ impl<'a> Applier<'a> {
     }
 }
 
-/// Marks an imported launch whose source is gone and of which no copy is kept. One that was recorded is as complete as it
-/// was.
+/// Marks an imported launch whose source is gone and of which no copy is kept. One that was recorded is as complete
+/// as it was.
 pub(super) async fn mark_missing(ledger: &dyn Ledger, id: LaunchId) -> Result<(), LedgerError> {
     let mut launch = match ledger.launch(id).await {
         Ok(launch) => launch,

@@ -100,8 +100,8 @@ struct Start {
 }
 
 impl Reading {
-    /// Reads a file, from where it was left if that can be; `None` if it is no session. Where that can be gone on with, no
-    /// more is read once that many usage records are held.
+    /// Reads a file, from where it was left if that can be; `None` if it is no session. Where that can be gone on
+    /// with, no more is read once that many usage records are held.
     pub(super) fn of_file(
         home: &Home,
         file: SourceFile,

@@ -22,7 +22,8 @@ pub(super) enum Format {
     Document,
 }
 
-/// Prints the events as they are read, those of one agent only if it is given; what is no event is said on standard error.
+/// Prints the events as they are read, those of one agent only if it is given; what is no event is said on standard
+/// error.
 pub(super) fn run(
     app: &mut App,
     store: &Store,

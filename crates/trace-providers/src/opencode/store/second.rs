@@ -3,8 +3,8 @@
 //! Sources: `Dicklesworthstone/cross_agent_session_resumer#30`, getagentseal/codeburn#1293 and #1436,
 //! JingbiaoMei/Tokdash#99, pingdotgg/t3code#8918 (no recording was at hand).
 //!
-//! A row is a whole message: its role is in `type`, its parts are in `content`, and there are no others. A message of the
-//! assistant is one request, with the counters and the cost of the first table, and its model in `model`.
+//! A row is a whole message: its role is in `type`, its parts are in `content`, and there are no others. A message of
+//! the assistant is one request, with the counters and the cost of the first table, and its model in `model`.
 //!
 //! | `type` | what becomes of it |
 //! |---|---|

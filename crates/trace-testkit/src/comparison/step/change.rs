@@ -128,8 +128,8 @@ impl Planned {
         launch
     }
 
-    /// Returns the turn as it may change: it keeps its place and, unless its launch is extended, its end. Without an old
-    /// one it is not there.
+    /// Returns the turn as it may change: it keeps its place and, unless its launch is extended, its end. Without an
+    /// old one it is not there.
     fn updated_turn(&self, old: Option<&Turn>, new: &Turn, number: u32, is_extended: bool) -> Turn {
         let mut turn = new.clone();
         turn.launch_id = samples::launch_id(number);
