@@ -10,8 +10,12 @@ use trace_model::words::Quality;
 
 use super::{
     super::{OpenCodeDatabase, OpenCodeStoreError},
-    support::{fixture, ids, sums, usage, values},
+    support::{ids, sums, usage, values},
 };
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+}
 
 /// A copy of a recorded database, in a folder of its own.
 struct Copy {

@@ -1,14 +1,8 @@
 //! Lines of a store, and what the reader makes of them.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::Value;
 use trace_model::usage::UsageReport;
 use trace_providers::{Detail, Observation, SourceFormat, reader_for};
-
-pub(super) fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
-}
 
 /// Returns the lines as values.
 pub(super) fn values(lines: &[u8]) -> Vec<Value> {
