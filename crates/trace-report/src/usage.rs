@@ -4,6 +4,7 @@
 //! the windows of five hours, and [`check`] holds a view against limits. Days are the caller's: it says which day,
 //! week or month a time is in.
 
+mod agents;
 pub mod check;
 pub mod totals;
 pub mod windows;
@@ -13,7 +14,7 @@ use alloc::{
     string::{String, ToString},
     vec::Vec,
 };
-use core::cmp::Reverse;
+use core::{cmp::Reverse, iter};
 
 use serde::{Serialize, Serializer};
 use trace_model::{
@@ -25,7 +26,7 @@ use trace_model::{
     words::Provider,
 };
 
-use self::{totals::UsageTotals, windows::Window};
+use self::{agents::ToldTogether, totals::UsageTotals, windows::Window};
 use crate::SCHEMA_VERSION;
 
 /// What the rows of a view are.
@@ -44,7 +45,8 @@ pub enum UsageBy {
     Model,
     /// Projects.
     Project,
-    /// Agents of sessions: the main one, and its subagents.
+    /// Agents of sessions: the main one, and its subagents. What is told of several agents together is in a row without
+    /// an agent, and what is known of each of them is a lower bound then.
     Agent,
     /// Windows of five hours of one provider.
     Blocks,
@@ -221,14 +223,16 @@ impl UsageView {
     /// Returns the view of the wanted cells. A cell of a launch that is not among the launches is left out.
     pub fn new(parts: UsageParts<'_>, layout: UsageLayout<'_>) -> Self {
         let cells: Vec<&UsageCell> = parts.cells.iter().filter(|cell| parts.wants(cell)).collect();
+        let told_together = ToldTogether::of(parts.cells);
         let mut notes = Vec::new();
         let groups = if layout.by == UsageBy::Blocks {
             notes.extend(note_of_undated(&cells));
             windows::groups(&parts)
         } else {
-            groups(&parts, layout, &cells)
+            groups(&parts, layout, &cells, &told_together)
         };
-        let mut rows: Vec<UsageEntry> = groups.into_iter().map(|group| entry(&parts, layout, group)).collect();
+        let mut rows: Vec<UsageEntry> =
+            groups.into_iter().map(|group| entry(&parts, layout, group, &told_together)).collect();
         sort(layout.by, &mut rows);
         Self {
             schema_version: SCHEMA_VERSION,
@@ -257,6 +261,7 @@ fn groups<'a>(
     parts: &UsageParts<'a>,
     layout: UsageLayout<'_>,
     cells: &[&'a UsageCell],
+    told_together: &ToldTogether,
 ) -> Vec<(Option<String>, Group<'a>)> {
     let mut groups: BTreeMap<(Option<String>, Option<String>), Group<'a>> = BTreeMap::new();
     for cell in cells {
@@ -266,18 +271,18 @@ fn groups<'a>(
             UsageBy::Session => Some(session_of(launch)),
             UsageBy::Model => cell.model.clone(),
             UsageBy::Project => project_of(launch).map(ToString::to_string),
-            UsageBy::Agent => Some(cell.agent.to_string()),
+            UsageBy::Agent => told_together.agent_of(cell).map(ToString::to_string),
         };
         let session = (layout.by == UsageBy::Agent).then(|| session_of(launch));
         let (subject, group) = groups.entry((key, session)).or_default();
-        note_subject(subject, layout.by, launch, cell);
+        note_subject(subject, layout.by, launch, told_together.agent_of(cell));
         group.push(*cell);
     }
     groups.into_iter().map(|((key, _), group)| (key, group)).collect()
 }
 
 /// Notes what is known of a row, of the launch that began first.
-fn note_subject(subject: &mut Subject, by: UsageBy, launch: &Launch, cell: &UsageCell) {
+fn note_subject(subject: &mut Subject, by: UsageBy, launch: &Launch, agent: Option<&Agent>) {
     if !matches!(by, UsageBy::Session | UsageBy::Agent)
         || subject.started_at.is_some_and(|started_at| started_at <= launch.header.started_at)
     {
@@ -289,7 +294,7 @@ fn note_subject(subject: &mut Subject, by: UsageBy, launch: &Launch, cell: &Usag
         launch_id: Some(launch.header.id),
         started_at: Some(launch.header.started_at),
         project: project_of(launch).map(ToString::to_string),
-        agent: (by == UsageBy::Agent).then(|| cell.agent.clone()),
+        agent: agent.filter(|_| by == UsageBy::Agent).cloned(),
         ..Subject::default()
     };
 }
@@ -298,14 +303,19 @@ fn entry(
     parts: &UsageParts<'_>,
     layout: UsageLayout<'_>,
     (key, (subject, cells)): (Option<String>, Group<'_>),
+    told_together: &ToldTogether,
 ) -> UsageEntry {
     let key = match &subject.window {
         Some(window) => Some((layout.label)(window.starts_at)),
         None => key,
     };
-    let totals = UsageTotals::of(parts.launches, &cells);
+    let mut totals = UsageTotals::of(parts.launches, &cells);
     // The row of a model is that of its only model.
-    let models = (layout.breakdown && layout.by != UsageBy::Model).then(|| models(parts, &cells));
+    let mut models = (layout.breakdown && layout.by != UsageBy::Model).then(|| models(parts, &cells));
+    if subject.agent.is_some() {
+        let of_models = models.iter_mut().flatten().map(|model| &mut model.totals);
+        iter::once(&mut totals).chain(of_models).for_each(|totals| told_together.bound(totals, &cells));
+    }
     UsageEntry { key, subject, totals, models }
 }
 

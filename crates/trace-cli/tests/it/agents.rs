@@ -98,6 +98,14 @@ fn agents_stand_beneath_those_that_started_them_at_any_depth() {
         shown["agents"].as_array().unwrap().iter().map(|row| row["totals"]["total_tokens"].as_u64().unwrap()).sum();
     assert_eq!(shown["totals"]["total_tokens"], sum);
     assert_eq!(shown["agents"][2]["prompt"], "look deeper\nand deeper");
+}
+
+// A ledger that is made anew by each command does not know how the session ended.
+#[cfg(any(feature = "sled", feature = "sqlite"))]
+#[test]
+fn the_tree_of_agents_fits_the_terminal() {
+    let bench = Bench::new();
+    nested(&bench, &[]);
     let both = [80, 120].map(|columns| shown_at(&bench, columns, &["show", "latest"]));
     insta::assert_snapshot!("show_agents", both.join("\n"));
 }
@@ -134,6 +142,8 @@ fn a_name_of_no_or_several_subagents_lists_them() {
     }
 }
 
+// What is only indexed is in the ledger alone.
+#[cfg(any(feature = "sled", feature = "sqlite"))]
 #[test]
 fn what_is_only_indexed_is_read_where_the_agent_keeps_it_and_outlived_by_its_usage() {
     let bench = Bench::new();
@@ -170,6 +180,32 @@ fn a_recorded_stream_tells_of_its_subagent_as_far_as_it_shows_it() {
     let one = document(&bench, 0, &["show", "latest", "--agent", "285ee", "--json"]);
     assert_eq!(one["prompt"], "Say hello using the shell and report.");
     assert_eq!((&one["kind"], &one["tool_calls"]), (&json!("general-purpose"), &json!(1)));
+}
+
+#[cfg(any(feature = "sled", feature = "sqlite"))]
+#[test]
+fn what_a_stream_tells_of_the_whole_process_alone_is_used_by_no_agent() {
+    let bench = Bench::new();
+    fs::copy(fixture("claude-subagent/stream.jsonl"), bench.path("stream.jsonl")).unwrap();
+    let output = bench.exec(&["--provider", "claude"], &["cat", "stream.jsonl"]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let truth: Value = serde_json::from_slice(&fs::read(fixture("claude-subagent/truth.json")).unwrap()).unwrap();
+    let used = document(&bench, 0, &["usage", "agent", "--no-refresh", "--json"]);
+    assert_eq!(used["totals"]["total_tokens"], truth["all"]["total"]);
+    assert_eq!(used["totals"]["quality"], "exact");
+    let rows = used["rows"].as_array().unwrap();
+    let total = |row: &Value| row["totals"]["total_tokens"].as_u64().unwrap();
+    assert_eq!(truth["all"]["total"], rows.iter().map(total).sum::<u64>());
+    let apart: Vec<&Value> = rows.iter().filter(|row| row["key"].is_null()).collect();
+    assert_eq!((apart.len(), &apart[0]["agent"]), (1, &json!(null)));
+    for row in rows.iter().filter(|row| !row["key"].is_null()) {
+        let known = if row["key"] == "main" { "main" } else { "subagents" };
+        assert!(total(row) <= truth[known]["total"].as_u64().unwrap(), "{row}");
+        assert_eq!(row["totals"]["quality"], "lower_bound", "{row}");
+        assert_eq!(row["totals"]["requests"], json!(null), "{row}");
+    }
+    let table = print(&bench, 0, &["usage", "agent", "--no-refresh"]);
+    assert!(table.contains("not told apart"), "{table}");
 }
 
 #[test]

@@ -70,6 +70,13 @@ impl UsageTotals {
         }
     }
 
+    /// Says that there may be more of it than is counted.
+    pub(super) fn lower_bound(&mut self) {
+        self.quality = self.quality.min(Quality::LowerBound);
+        self.cost_quality = self.cost_quality.min(Quality::LowerBound);
+        self.requests = None;
+    }
+
     /// Returns what orders rows by how much they are.
     pub(super) const fn weight(&self) -> (Option<NanoUsd>, Option<u64>) {
         (self.cost_usd, self.total_tokens)

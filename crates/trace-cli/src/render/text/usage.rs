@@ -121,7 +121,7 @@ fn head(by: UsageBy, row: &UsageEntry, calendar: &Calendar) -> Vec<String> {
                 told => text(told.as_deref()),
             };
             vec![
-                text(row.key.as_deref()),
+                row.key.as_deref().map_or_else(|| "not told apart".to_owned(), |key| escape::line(key).into_owned()),
                 told(&subject.kind),
                 told(&subject.tool_call),
                 launch(),
