@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn a_session_is_of_the_folder_that_stands_beside_it() {
         let root = tempfile::tempdir().unwrap();
-        let project = root.path().join("tmp/work");
+        let project = root.path().join("tmp/demo");
         fs::create_dir_all(project.join("chats")).unwrap();
         let session = project.join("chats/session-1.jsonl");
         assert_eq!(told(&session, None), Some((None, None)));

@@ -269,7 +269,7 @@ fn a_gemini_subagent_is_told_by_its_caller_and_by_its_own_session() {
         "agentId": "child-0001"}]);
     let main = lines(&[header("g1", "main"), asked("u1", "do it"), reply("m1", 3, calls)]);
     let inner = lines(&[header("child-0001", "subagent"), asked("u2", "look around"), reply("m2", 5, json!([]))]);
-    let chats = "person/.gemini/tmp/work/chats";
+    let chats = "person/.gemini/tmp/demo/chats";
     write(&bench, &format!("{chats}/session-2026-01-01T00-00-g1.jsonl"), main);
     write(&bench, &format!("{chats}/g1/child-0001.jsonl"), inner);
     document(&bench, 0, &["import", "--json"]);

@@ -133,7 +133,7 @@ fn a_period_of_no_days_and_settings_that_make_no_sense_are_told() {
 fn what_gemini_is_told_to_delete_is_told() {
     let bench = Bench::new();
     let gemini = fs::read(super::import::fixture("gemini-hello/session.jsonl")).unwrap();
-    let file = "person/.gemini/tmp/work/chats/session-1.jsonl";
+    let file = "person/.gemini/tmp/demo/chats/session-1.jsonl";
     write(&bench, file, gemini);
     age(&bench, file, 25);
     document(&bench, 0, &["import", "--json", "--index-only"]);

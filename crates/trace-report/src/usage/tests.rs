@@ -180,6 +180,34 @@ fn models_projects_and_agents_come_with_the_dearest_first() {
 }
 
 #[test]
+fn what_is_told_of_all_agents_together_is_of_none_and_bounds_each() {
+    let sub = || UsageReport { agent: Agent::Sub("agent-7".to_string()), ..request("b") };
+    let later = || on("2026-12-01", request("c"));
+    let rest = || UsageReport { output_tokens: Some(100), ..UsageReport { grain: Grain::Session, ..request("d") } };
+    let alone = Sample::new().launch(1, |_, _| {}).used(1, request("a"), dollars(1)).used(1, rest(), dollars(2));
+    // Where nobody else is, it is the main agent's.
+    assert_eq!(keys(&alone.view(UsageBy::Agent)), [Some("main")]);
+    let sample = alone.used(1, sub(), dollars(4)).used(1, later(), dollars(8));
+    let sample = sample.launch(2, |_, _| {}).used(2, UsageReport { key: "e".to_string(), ..sub() }, dollars(16));
+    let view = sample.view_of(UsageBy::Agent, true, &|_| true);
+    // The main agent's request of the same quarter of an hour cannot be told from the rest.
+    assert_eq!(keys(&view), [Some("agent-7"), Some("main"), Some("agent-7"), None]);
+    let agents: Vec<_> = view.rows.iter().map(|row| row.subject.agent.is_some()).collect();
+    assert_eq!(agents, [true, true, true, false]);
+    let bounds: Vec<_> = view.rows.iter().map(|row| (row.totals.quality, row.totals.requests)).collect();
+    let bound = (Quality::LowerBound, None);
+    assert_eq!(bounds, [(Quality::Exact, Some(1)), bound, bound, (Quality::Exact, None)]);
+    for row in &view.rows {
+        let models = row.models.as_ref().unwrap();
+        assert_eq!((models[0].totals.quality, models[0].totals.requests), (row.totals.quality, row.totals.requests));
+    }
+    let sum: u64 = view.rows.iter().filter_map(|row| row.totals.total_tokens).sum();
+    assert_eq!((view.totals.total_tokens, view.totals.quality), (Some(sum), Quality::Exact));
+    // By session it is all that session's.
+    assert_eq!(sample.view(UsageBy::Session).rows[0].totals.quality, Quality::Exact);
+}
+
+#[test]
 fn a_breakdown_has_the_models_of_each_row_that_add_up_to_it() {
     let sample = Sample::new().launch(1, |_, _| {}).used(1, request("a"), dollars(1)).used(
         1,

@@ -124,8 +124,8 @@ fn gemini_session(moment: &Moment) {
     let head = json!({"sessionId": "g1", "projectHash": "x", "startTime": moment.now, "lastUpdated": moment.now,
         "kind": "main"});
     let [user, reply] = gemini_messages(moment);
-    moment.write(".gemini/tmp/work/chats/session-2026-12-01T00-00-g1.jsonl", &[head, user, reply]);
-    fs::write(moment.person.join(".gemini/tmp/work/.project_root"), moment.folder.to_str().unwrap()).unwrap();
+    moment.write(".gemini/tmp/demo/chats/session-2026-12-01T00-00-g1.jsonl", &[head, user, reply]);
+    fs::write(moment.person.join(".gemini/tmp/demo/.project_root"), moment.folder.to_str().unwrap()).unwrap();
 }
 
 /// Writes the document of an older client, in a folder that is named by the hash of the project's.

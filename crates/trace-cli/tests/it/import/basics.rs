@@ -16,8 +16,8 @@ pub(super) fn write_sessions(bench: &Bench) {
     write(bench, "person/.codex/sessions/2026/11/30/rollout-1.jsonl", rollout);
     write(bench, "person/.codex/auth.json", "{}");
     let gemini = fs::read(fixture("gemini-hello/session.jsonl")).unwrap();
-    write(bench, "person/.gemini/tmp/work/chats/session-1.jsonl", gemini);
-    write(bench, "person/.gemini/tmp/work/logs.json", "[]");
+    write(bench, "person/.gemini/tmp/demo/chats/session-1.jsonl", gemini);
+    write(bench, "person/.gemini/tmp/demo/logs.json", "[]");
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn variables_of_the_agents_say_where_they_keep_their_files() {
     let rollout = fs::read(fixture("codex-hello/rollout.jsonl")).unwrap();
     write(&bench, "codex/archived_sessions/rollout-1.jsonl", rollout);
     let gemini = fs::read(fixture("gemini-hello/session.jsonl")).unwrap();
-    write(&bench, "gemini/.gemini/tmp/work/chats/session-1.jsonl", gemini);
+    write(&bench, "gemini/.gemini/tmp/demo/chats/session-1.jsonl", gemini);
     let mut trace = bench.trace();
     let both = format!("{}:{}", bench.path("one").display(), bench.path("two").display());
     trace.env("CLAUDE_CONFIG_DIR", both).env("CODEX_HOME", bench.path("codex"));

@@ -49,7 +49,7 @@ fn an_unknown_cost_fails_unless_it_is_passed_over() {
 #[test]
 fn a_lower_bound_that_keeps_its_limit_says_that_it_may_be_more() {
     let bench = Bench::new();
-    super::put(&bench, "gemini-rounds/session.jsonl", ".gemini/tmp/work/chats/session-rounds.jsonl");
+    super::put(&bench, "gemini-rounds/session.jsonl", ".gemini/tmp/demo/chats/session-rounds.jsonl");
     let note = "note: within the limits as far as it is known: some of it is a lower bound\n";
     assert_eq!(said(&bench, &["--check", "--max-cost", "100"]), (Some(0), note.to_owned()));
     assert_eq!(said(&bench, &["--check", "--max-tokens", "1000000"]), (Some(0), note.to_owned()));

@@ -114,7 +114,7 @@ fn a_copy_in_another_session_counts_once() {
 #[test]
 fn a_lower_bound_says_so_in_every_total_that_holds_it() {
     let bench = Bench::new();
-    put(&bench, "gemini-rounds/session.jsonl", ".gemini/tmp/work/chats/session-rounds.jsonl");
+    put(&bench, "gemini-rounds/session.jsonl", ".gemini/tmp/demo/chats/session-rounds.jsonl");
     transcript(&bench, "s1", &[lines::reply("s1", 1, "msg_of_a_known_model", 1_000)]);
     let days = usage(&bench, &[]);
     let quality = |totals: &Value| json!([totals["quality"], totals["cost_quality"]]);

@@ -14,7 +14,7 @@ fn machine() -> Bench {
     put(&bench, "claude-subagent-files/agent-ab12cd3.jsonl", &agent);
     put(&bench, "codex-rounds/rollout.jsonl", ".codex/sessions/2026/11/30/rollout-rounds.jsonl");
     put(&bench, "codex-fail/rollout.jsonl", ".codex/sessions/2026/11/30/rollout-fail.jsonl");
-    put(&bench, "gemini-rounds/session.jsonl", ".gemini/tmp/work/chats/session-rounds.jsonl");
+    put(&bench, "gemini-rounds/session.jsonl", ".gemini/tmp/demo/chats/session-rounds.jsonl");
     let first = reply_at("s1", "2026-11-30T08:00:00.000Z", "msg_of_both_sessions_1", 50);
     let unknown = lines::reply_of("claude-unknown-9", "s2", 0, "msg_of_an_unknown_model", 70);
     transcript(&bench, "s1", std::slice::from_ref(&first));
